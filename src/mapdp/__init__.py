@@ -1,0 +1,26 @@
+"""Cluster data without being told how many clusters there are."""
+
+from mapdp.estimators.map_dp import MAPDP
+from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson, Product
+from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
+from mapdp.process import DirichletProcess, PitmanYor
+from mapdp.trace import Step
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MAPDP",
+    "Bernoulli",
+    "Categorical",
+    "DiagonalGaussian",
+    "DirichletProcess",
+    "Gaussian",
+    "PitmanYor",
+    "Poisson",
+    "Product",
+    "Step",
+    "log_joint",
+    "log_pseudo_likelihood",
+    "sample_crp",
+    "sample_mixture",
+]

@@ -1,0 +1,163 @@
+"""Knows how our loops are compiled, and is the only file that imports numba.
+
+The one idea: a family's functions are chosen at compile time by the type of the bank they work on
+(`verb`), so that one kernel serves every family at the speed of a hand-specialised one. The machine
+code is kept on disk under a fingerprint of all our sources, because numba's own stamp sees the file
+of a kernel and not the files that the kernel calls.
+"""
+
+import hashlib
+import os
+import pathlib
+import shutil
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+
+_SOURCE = pathlib.Path(__file__).parent
+# Contraction lets a multiply and an add fuse; anything looser would break the bit tricks of `log`.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_INLINED = {**_OPTIONS, "forceinline": True}
+_KEPT_GENERATIONS = 3  # caches of older sources that survive, so that switching branches stays cheap
+
+KERNELS: list[Any] = []
+
+
+def _fingerprint() -> str:
+    """Hash all our sources."""
+    digest = hashlib.sha256()
+    for path in sorted(_SOURCE.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_homes() -> Iterator[pathlib.Path]:
+    """Yield the folders that may hold machine code, best first."""
+    if numba.config.CACHE_DIR:
+        yield pathlib.Path(numba.config.CACHE_DIR)
+    yield _SOURCE / "__pycache__"
+    if "HOME" in os.environ or sys.platform == "win32":
+        yield pathlib.Path.home() / ".cache" / "mapdp"
+    yield pathlib.Path(tempfile.gettempdir()) / f"mapdp-{getattr(os, 'getuid', lambda: 0)()}"
+
+
+def _prepared(folder: pathlib.Path) -> bool:
+    """Make `folder`, drop the caches of much older sources beside it; say whether it can be written."""
+    try:
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            older = sorted(folder.parent.glob("mapdp-*"), key=lambda path: path.stat().st_mtime)
+            for path in older[:-_KEPT_GENERATIONS]:
+                shutil.rmtree(path, ignore_errors=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _cache_dir() -> str | None:
+    """Return the first folder that can be written, None where machine code cannot be kept."""
+    name = f"mapdp-{_fingerprint()}"
+    return next((str(home / name) for home in _cache_homes() if _prepared(home / name)), None)
+
+
+_CACHE_DIR = _cache_dir()
+
+
+def kernel(function: Callable) -> Any:
+    """Compile a pass over rows that Python calls; keep the machine code on disk."""
+    outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _CACHE_DIR or numba.config.CACHE_DIR
+    try:
+        compiled = numba.njit(cache=_CACHE_DIR is not None, **_OPTIONS)(function)
+    finally:
+        numba.config.CACHE_DIR = outer
+    KERNELS.append(compiled)
+    return compiled
+
+
+def inlined(function: Callable) -> Any:
+    """Compile a small function that only kernels call."""
+    return numba.njit(**_INLINED)(function)
+
+
+def compilations() -> dict[str, int]:
+    """Count what this process had to compile, by kernel."""
+    missed = {k.__name__: sum(k.stats.cache_misses.values()) for k in KERNELS if hasattr(k, "stats")}
+    return {name: n for name, n in missed.items() if n}
+
+
+class verb:
+    """A function with one implementation per type of its first argument.
+
+    Inside kernels the choice is made at compile time. Called from Python it runs interpreted, which
+    is slow and meant for the debugger and for tests.
+    """
+
+    def __init__(self, stub: Callable) -> None:
+        self.__name__ = stub.__name__
+        self.__doc__ = stub.__doc__
+        self._table: dict[type, Callable] = {}
+
+        @overload(self, strict=False, jit_options=_INLINED)
+        def choose(subject, *rest):
+            return self._find(getattr(subject, "instance_class", subject))
+
+    def __call__(self, subject: Any, *rest: Any) -> Any:
+        return self._find(type(subject))(subject, *rest)
+
+    def _find(self, kind: Any) -> Callable:
+        if kind not in self._table:
+            raise TypingError(f"{self.__name__} is not implemented for {kind}")
+        return self._table[kind]
+
+    def on(self, kind: type) -> Callable[[Callable], Callable]:
+        """Register the decorated function as the implementation for `kind`."""
+
+        def register(implementation: Callable) -> Callable:
+            self._table[kind] = implementation
+            return implementation
+
+        return register
+
+
+def bits_of(number: float) -> int:
+    """Return the 64 bits of a float as an integer."""
+    return struct.unpack("<q", struct.pack("<d", number))[0]
+
+
+def float_of(bits: int) -> float:
+    """Return the float that 64 bits stand for."""
+    return struct.unpack("<d", struct.pack("<q", bits))[0]
+
+
+@intrinsic
+def _bits_of(context, number):
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def _float_of(context, bits):
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), codegen
+
+
+@overload(bits_of, jit_options=_INLINED)
+def _compiled_bits_of(number):
+    return lambda number: _bits_of(number)
+
+
+@overload(float_of, jit_options=_INLINED)
+def _compiled_float_of(bits):
+    return lambda bits: _float_of(bits)

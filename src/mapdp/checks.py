@@ -1,0 +1,94 @@
+"""Knows what an acceptable argument is, and says so in one sentence: what, what we got, a hint."""
+
+import numbers
+from collections.abc import Sequence
+
+import numpy as np
+
+Names = Sequence[object] | None  # what columns are called; None where they have only numbers
+
+
+def positive(name: str, number: object, hint: str) -> float:
+    """Return `number` as a float, or say that it must be positive."""
+    if not isinstance(number, numbers.Real) or isinstance(number, bool):
+        raise TypeError(f"{name} must be a positive number, got {number!r}. Hint: {hint}")
+    if not (float(number) > 0.0 and np.isfinite(float(number))):
+        raise ValueError(f"{name} must be positive and finite, got {number}. Hint: {hint}")
+    return float(number)
+
+
+def whole(name: str, number: object, least: int) -> int:
+    """Return `number` as an int, or say that it must be a whole number from `least` up."""
+    if not isinstance(number, numbers.Integral) or isinstance(number, bool):
+        raise TypeError(f"{name} must be a whole number, got {number!r}. Hint: try {max(least, 1)}.")
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}. Hint: try {max(least, 1)}.")
+    return int(number)
+
+
+def not_negative(name: str, number: object) -> float:
+    """Return `number` as a float, or say that it must not be negative."""
+    if not isinstance(number, numbers.Real) or isinstance(number, bool):
+        raise TypeError(f"{name} must be a number, got {number!r}. Hint: try 0.0.")
+    if not float(number) >= 0.0:
+        raise ValueError(f"{name} must not be negative, got {number}. Hint: try 0.0.")
+    return float(number)
+
+
+def one_of(name: str, value: object, choices: Sequence[str]) -> str:
+    """Return `value`, or list what it may be."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return str(value)
+
+
+def positive_vector(name: str, values: object, hint: str) -> np.ndarray:
+    """Return `values` as a one-dimensional float array of positive numbers."""
+    vector = real_vector(name, values)
+    if not (vector > 0.0).all():
+        j = int(np.argmin(vector > 0.0))
+        raise ValueError(f"{name} must be positive, got {vector[j]} at position {j}. Hint: {hint}")
+    return vector
+
+
+def real_vector(name: str, values: object) -> np.ndarray:
+    """Return `values` as a one-dimensional array of finite floats."""
+    vector = np.atleast_1d(np.array(values, dtype=np.float64))
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise ValueError(f"{name} must be finite numbers, one per column, got {values!r}.")
+    return vector
+
+
+def partition(labels: object, n_rows: int) -> np.ndarray:
+    """Return labels of any integer names as chairs 0, 1, ... in order of first appearance."""
+    array = np.asarray(labels)
+    if array.shape != (n_rows,):
+        raise ValueError(
+            f"labels must hold one cluster for each of the {n_rows} rows, got shape {array.shape}. "
+            "Hint: pass a one-dimensional array as long as X."
+        )
+    if not (np.issubdtype(array.dtype, np.integer) or np.array_equal(array, np.floor(array))):
+        raise TypeError(f"labels must be whole numbers, got {array.dtype}. Hint: encode the names.")
+    _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int32)
+
+
+def column_name(j: int, names: Names) -> str:
+    """Name column `j` for an error message."""
+    return f"column {j if names is None else repr(names[j])}"
+
+
+def every_cell(X: np.ndarray, good: np.ndarray, rule: str, hint: str, names: Names) -> None:
+    """Raise unless all cells are `good`; name the first that is not."""
+    if good.all():
+        return
+    i, j = np.unravel_index(int(np.argmin(good)), good.shape)
+    raise ValueError(f"{rule}, got {X[i, j]} in {column_name(int(j), names)}, row {i}. Hint: {hint}")
+
+
+def finite(X: np.ndarray, names: Names) -> None:
+    """Raise where a cell is NaN or infinite; the sum is looked at first, as it needs no memory."""
+    if np.isfinite(X.sum(dtype=np.float64)):
+        return
+    hint = "drop or fill such rows first; NaN and inf have no likelihood."
+    every_cell(X, np.isfinite(X), "X must be finite", hint, names)

@@ -1,0 +1,1 @@
+"""Arguments to estimator to files: the only place that prints."""

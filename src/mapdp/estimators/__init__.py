@@ -1,0 +1,1 @@
+"""scikit-learn objects: parameters in, results out."""

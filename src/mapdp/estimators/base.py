@@ -1,0 +1,127 @@
+"""Knows what a fitted mixture can tell of new rows: the same for every algorithm that found it."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mapdp.families import DiagonalGaussian
+from mapdp.family import Family
+from mapdp.kernels.score import score_rows
+from mapdp.process import Process
+from mapdp.state import State, predictive_bank
+from mapdp.tables import matrix_for, names_of
+
+_CHUNK_CELLS = 2**20  # scores held at once: 8 MB
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator; None is the seed 0, so that every run gives the same answer."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(0 if random_state is None else random_state)
+
+
+class Mixture(ClusterMixin, BaseEstimator):
+    """A fitted partition as a mixture density with an open end.
+
+    Subclasses set `family_`, `_process`, `_bank`, `cluster_sizes_` in fit. Chairs 0 to K - 1 are the
+    clusters by falling size, chair K is the empty one.
+    """
+
+    family: Family | None
+    family_: Family
+    cluster_sizes_: np.ndarray
+    _process: Process
+    _bank: Any
+
+    def _read(self, X: Any) -> np.ndarray:
+        """Turn the training rows into what kernels read; choose the family."""
+        rows = matrix_for(self, X, reset=True)
+        if self.family is not None and not isinstance(self.family, Family):
+            raise TypeError(
+                f"family must be a Family or None, got {self.family!r}. "
+                "Hint: None means DiagonalGaussian.empirical(X)."
+            )
+        chosen = self.family
+        if chosen is None:
+            DiagonalGaussian([0.0], 1.0, 1.0, [1.0]).encode(rows, names_of(self))
+            chosen = DiagonalGaussian.empirical(rows)
+        self.family_ = chosen.over(rows.shape[1])
+        return self.family_.encode(rows, names_of(self))
+
+    def _keep(self, state: State, process: Process) -> None:
+        """Remember what prediction needs of a state whose clusters are numbered by falling size."""
+        self._process = process
+        self.n_clusters_ = state.n_clusters
+        self.labels_ = state.labels
+        self.cluster_sizes_ = state.sizes[: state.n_clusters].copy()
+        self._bank = predictive_bank(state.bank, self.family_, state.n_clusters)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return log p(x, chair) for every row and chair; the last chair is the empty one."""
+        check_is_fitted(self)
+        rows = self.family_.encode(matrix_for(self, X, reset=False), names_of(self))
+        joins = self._process.log_seating(self.cluster_sizes_)
+        out = np.empty((len(rows), len(joins)))
+        origin, x = np.ascontiguousarray(self.family_.origin), np.empty(rows.shape[1])
+        scratch = np.empty((self.family_.scratch_rows, len(joins)))
+        score_rows(rows, joins, self._bank, origin, x, scratch, out)
+        return out
+
+    def _in_chunks(self, X: Any, reduce: Any) -> np.ndarray:
+        """Apply `reduce` to the scores of a block of rows at a time, so that memory stays flat."""
+        check_is_fitted(self)
+        rows = matrix_for(self, X, reset=False)
+        step = max(1, _CHUNK_CELLS // (len(self.cluster_sizes_) + 1))
+        blocks = [reduce(self._scores(rows[i : i + step])) for i in range(0, len(rows), step)]
+        return np.concatenate(blocks)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable cluster of each row, -1 where that is a new cluster."""
+        n_clusters = len(self.cluster_sizes_) if hasattr(self, "cluster_sizes_") else 0
+        best = self._in_chunks(X, lambda scores: scores.argmax(axis=1))
+        return np.where(best == n_clusters, -1, best).astype(np.int32)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return each row's probability of each cluster; the last column is "a new cluster"."""
+        return self._in_chunks(X, lambda scores: np.exp(scores - _log_sum(scores)[:, None]))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log density of each row, its cluster integrated out."""
+        return self._in_chunks(X, _log_sum)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log density of the rows."""
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows from the fitted density.
+
+        Returns
+        -------
+        X : array of shape (n_samples, D)
+        labels : array of shape (n_samples,)
+            Cluster of each row, -1 for a new one.
+        """
+        check_is_fitted(self)
+        rng = generator(random_state)
+        weights = np.exp(self._process.log_seating(self.cluster_sizes_))
+        labels = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
+        X = np.empty((n_samples, self.family_.n_features))
+        for k in np.unique(labels):
+            X[labels == k] = self.family_.posterior(self._bank, k).sample(int((labels == k).sum()), rng)
+        return X, np.where(labels == len(weights) - 1, -1, labels).astype(np.int32)
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
+        """Fit and return the labels."""
+        return self.fit(X, y, **kwargs).labels_
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the partition."""
+        raise NotImplementedError
+
+
+def _log_sum(scores: np.ndarray) -> np.ndarray:
+    return np.logaddexp.reduce(scores, axis=1)

@@ -1,0 +1,147 @@
+"""Knows MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mapdp import checks
+from mapdp.estimators.base import Mixture, generator
+from mapdp.family import Family
+from mapdp.process import make_process
+from mapdp.search import searches
+from mapdp.search.run import Problem
+from mapdp.trace import Step
+
+
+class MAPDP(Mixture):
+    """Cluster rows without being told how many clusters there are.
+
+    A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
+    every cluster and an empty one is scored by its exact predictive density, the row sits where the
+    score is best, until nobody moves.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Concentration of the Dirichlet process: larger values favour more clusters.
+    discount : float, default 0.0
+        Pitman-Yor discount, from 0 to below 1: larger values favour many small clusters.
+    family : Family, default None
+        Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`.
+    init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
+        Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
+        already seated; "single" puts all rows in one cluster, "singletons" each in its own.
+    search : {"icm"}, default "icm"
+        How the partition is improved: "icm" is the paper's algorithm.
+    n_init : int, default 1
+        Number of starts; the most probable outcome wins. Starts differ in the order of seating.
+    max_iter : int, default 1000
+        Largest number of sweeps of one start.
+    tol : float, default 0.0
+        A sweep that raises the log joint by no more than this is the last one.
+    random_state : int, Generator or None, default None
+        Seed of the order in which a sequential start seats the rows; None seats them in row order.
+        The same seed gives the same result, and so does None.
+    n_jobs : int, default None
+        Number of starts that run at the same time.
+    verbose : int, default 0
+        1 prints a line for each sweep.
+
+    Attributes
+    ----------
+    labels_ : array of shape (N,)
+        Cluster of each row; clusters are numbered by falling size.
+    n_clusters_ : int
+    cluster_sizes_ : array of shape (n_clusters_,)
+    log_joint_ : float
+        Exact log p(x, z) of the data and the partition.
+    trace_ : list of Step
+        What each sweep did; the joint never drops.
+    n_iter_ : int
+        Number of sweeps after the start.
+    family_ : Family
+        The likelihood that was used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mapdp import MAPDP
+    >>> X = load_iris().data
+    >>> model = MAPDP(alpha=0.3).fit(X)
+    >>> model.labels_.shape == (150,) and model.n_clusters_ == len(model.cluster_sizes_)
+    True
+    >>> model.predict([[100.0, 100.0, 100.0, 100.0]])  # nothing like it was seen: a new cluster
+    array([-1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        discount: float = 0.0,
+        family: Family | None = None,
+        init: Any = "sequential",
+        search: str = "icm",
+        n_init: int = 1,
+        max_iter: int = 1000,
+        tol: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.discount = discount
+        self.family = family
+        self.init = init
+        self.search = search
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the most probable partition of the rows of X.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (N, D)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        process = make_process(self.alpha, self.discount)
+        max_iter, tol = checks.whole("max_iter", self.max_iter, 1), checks.not_negative("tol", self.tol)
+        checks.one_of("search", self.search, searches.NAMES)
+        checks.whole("n_init", self.n_init, 1)
+        problem = Problem(self._read(X), self.family_, process, max_iter, tol, self._tell)
+        starts = searches.best_of(problem, self.init, self._orders(len(problem.X)), self.n_jobs)
+        best = max(starts, key=lambda found: found.log_joint)
+        if not best.converged:
+            warnings.warn(
+                f"rows were still moving after max_iter={max_iter} sweeps. Hint: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._keep(best.state, process)
+        self.log_joint_ = best.log_joint
+        self.trace_ = best.trace
+        self.n_iter_ = len(best.trace) - 1
+        return self
+
+    def _orders(self, n_rows: int) -> list[np.ndarray]:
+        """Return the order of seating of each start; row order comes first where no seed is given."""
+        rng = generator(self.random_state)
+        orders = [rng.permutation(n_rows).astype(np.int32) for _ in range(self.n_init)]
+        if self.random_state is None:
+            orders[0] = np.arange(n_rows, dtype=np.int32)
+        return orders
+
+    def _tell(self, step: Step) -> None:
+        if self.verbose:
+            print(step, flush=True)

@@ -1,0 +1,49 @@
+"""Knows sums that forget nothing: each is kept as two floats, the second holding what the first lost.
+
+The one idea: a row that leaves takes away exactly what it brought, so statistics do not depend on who
+came and went before, and a variance survives the subtraction of two nearly equal sums.
+"""
+
+from mapdp._jit import inlined
+
+_SPLITTER = 134217729.0  # 2^27 + 1 cuts a float into two halves whose products are exact
+
+
+@inlined
+def two_sum(a, b):
+    """Return a + b rounded, and the rounding error."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+@inlined
+def two_product(a, b):
+    """Return a * b rounded, and the rounding error."""
+    p = a * b
+    t = _SPLITTER * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = _SPLITTER * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@inlined
+def added(high, low, number):
+    """Add a float to an exact sum."""
+    s, e = two_sum(high, number)
+    return two_sum(s, e + low)
+
+
+@inlined
+def squares_about_mean(sum_high, sum_low, square_high, square_low, n):
+    """Return sum (x - mean)^2 from the exact sums of x and x^2 over n rows."""
+    p, e = two_product(sum_high, sum_high)
+    e += 2.0 * sum_high * sum_low
+    q = p / n
+    r, s = two_product(q, n)
+    rest = ((p - r) - s + e) / n
+    high, low = two_sum(square_high, -q)
+    return max(high + (low + square_low - rest), 0.0)

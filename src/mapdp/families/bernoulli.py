@@ -1,0 +1,78 @@
+"""Knows clusters of yes/no columns, under Beta priors: a Categorical whose two levels are 0 and 1."""
+
+import dataclasses
+from typing import Self
+
+import numpy as np
+
+from mapdp import checks
+from mapdp.checks import Names
+from mapdp.families.categorical import CategoricalBank, make_bank, posterior_weights
+from mapdp.family import Family, Parameters
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bernoulli(Family):
+    """Columns of zeros and ones, independent within a cluster.
+
+    Parameters
+    ----------
+    success, failure : arrays of shape (D,)
+        Pseudo-counts of ones and of zeros: the two parameters of a Beta prior.
+
+    Examples
+    --------
+    >>> family = Bernoulli(success=[1.0], failure=[1.0])
+    >>> round(float(np.exp(family.log_predictive([1], [[1], [1]]))), 6)  # Laplace: (2 + 1) / (2 + 2)
+    0.75
+    """
+
+    success: np.ndarray
+    failure: np.ndarray
+
+    def __post_init__(self) -> None:
+        success = checks.positive_vector("success", self.success, "1.0 is a flat prior.")
+        failure = checks.positive_vector("failure", self.failure, "1.0 is a flat prior.")
+        success, failure = (np.array(a) for a in np.broadcast_arrays(success, failure))
+        object.__setattr__(self, "success", success)
+        object.__setattr__(self, "failure", failure)
+
+    @classmethod
+    def empirical(cls, X: np.ndarray) -> Self:
+        """One pseudo-count in all, shared as ones and zeros are in the data, each counted once more."""
+        ones = (np.asarray(X, dtype=np.float64).sum(axis=0) + 1.0) / (len(X) + 2.0)
+        return cls(success=ones, failure=1.0 - ones)
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.success)
+
+    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
+        """Check that all cells are 0 or 1."""
+        checks.finite(X, names)
+        hint = "use Categorical for more than two values."
+        checks.every_cell(X, (X == 0) | (X == 1), "Bernoulli columns must be 0 or 1", hint, names)
+        return np.ascontiguousarray(X, dtype=np.float64)
+
+    def bank(self, capacity: int) -> CategoricalBank:
+        """Return a bank of `capacity` empty chairs."""
+        return make_bank(list(np.stack([self.failure, self.success], axis=1)), capacity)
+
+    def posterior(self, bank: CategoricalBank, k: int) -> Self:
+        """Return the family whose prior is what chair k knows."""
+        failure, success = np.array(posterior_weights(bank, k)).T
+        return dataclasses.replace(self, success=success, failure=failure)
+
+    def summary(self) -> dict[str, np.ndarray]:
+        """Return mean and variance of the predictive."""
+        mean = self.success / (self.success + self.failure)
+        return {"mean": mean, "variance": mean * (1.0 - mean)}
+
+    def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
+        """Draw the probabilities of a one for n clusters."""
+        return (rng.beta(self.success, self.failure, size=(n, self.n_features)),)
+
+    def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+        """Draw one row for each drawn cluster."""
+        return (rng.random(parameters[0].shape) < parameters[0]).astype(np.float64)

@@ -1,0 +1,283 @@
+"""Knows Gaussian clusters with one variance per column, under a Normal-Gamma prior.
+
+The one idea: the predictive is a product of Student t densities, and a sum of logs is the log of a
+product, so a chair costs two multiplications and an addition per column and one logarithm per row.
+"""
+
+import dataclasses
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from mapdp import checks, family
+from mapdp._jit import inlined
+from mapdp.exact import added, squares_about_mean, two_product
+from mapdp.family import Family, Parameters
+from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_rising
+
+_CHUNK = 8  # factors multiplied before their log is taken: each may reach 1e38 without overflow
+_SPENT = 1e-4  # below this share of the rate, what remains without a row is worked out exactly
+
+
+class Prior(NamedTuple):
+    """Hyperparameters in the form the verbs read."""
+
+    strength: float
+    shape: float
+    rate: np.ndarray  # (D,)
+
+
+class DiagonalGaussianBank(NamedTuple):
+    """What the clusters know; rows are measured from the prior mean."""
+
+    prior: Prior
+    n: np.ndarray  # (K,) rows
+    sum_high: np.ndarray  # (D, K) exact sum of x ...
+    sum_low: np.ndarray  # (D, K) ... and what its first part lost
+    square_high: np.ndarray  # (D, K) exact sum of x^2
+    square_low: np.ndarray  # (D, K)
+    mean: np.ndarray  # (D, K) posterior mean m
+    rate: np.ndarray  # (D, K) posterior rate b
+    weight: np.ndarray  # (D, K) c / (2 b (c + 1))
+    log_rates: np.ndarray  # (K,) sum over columns of log b
+    power: np.ndarray  # (K,) a + 1/2
+    constant: np.ndarray  # (K,) log density at the mean
+    constant_without: np.ndarray  # (K,) the same for one row fewer, up to the rates
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DiagonalGaussian(Family):
+    """Gaussian clusters with independent columns; the Normal-Gamma prior of the paper.
+
+    Parameters
+    ----------
+    mean : array of shape (D,)
+        Prior mean of a cluster's centre (m0).
+    strength : float
+        How many rows the prior mean is worth (c0).
+    shape : float
+        Shape of the Gamma prior of the precision (a0).
+    rate : array of shape (D,)
+        Rate of that Gamma prior, in squared units of the column (b0).
+
+    Examples
+    --------
+    >>> family = DiagonalGaussian(mean=[0.0], strength=1.0, shape=1.0, rate=[1.0])
+    >>> round(family.log_marginal([[0.0]]), 6)  # a Student t with 2 degrees of freedom, scale sqrt 2
+    -1.386294
+    """
+
+    mean: np.ndarray
+    strength: float
+    shape: float
+    rate: np.ndarray
+
+    def __post_init__(self) -> None:
+        mean = checks.real_vector("mean", self.mean)
+        rate = checks.positive_vector("rate", self.rate, "the variance of the column is a good start.")
+        mean, rate = (np.array(a) for a in np.broadcast_arrays(mean, rate))
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "rate", rate)
+        checks.positive("strength", self.strength, "10 / N lets centres roam the data.")
+        checks.positive("shape", self.shape, "try 1.0.")
+
+    @classmethod
+    def empirical(cls, X: np.ndarray) -> Self:
+        """Choose the paper's prior for real data: sample mean, 10 / N, 1, sample variance.
+
+        A column that does not vary gets the rate 1; the partition does not depend on that value.
+        """
+        mean, variance = column_moments(np.asarray(X))
+        return cls(mean=mean, strength=10.0 / len(X), shape=1.0, rate=np.where(variance > 0, variance, 1.0))
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.mean)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Rows are measured from the prior mean."""
+        return self.mean
+
+    def bank(self, capacity: int) -> DiagonalGaussianBank:
+        """Return a bank of `capacity` empty chairs."""
+        prior = Prior(float(self.strength), float(self.shape), self.rate)
+        matrices = [np.zeros((self.n_features, capacity)) for _ in range(7)]
+        vectors = [np.zeros(capacity) for _ in range(4)]
+        bank = DiagonalGaussianBank(prior, np.zeros(capacity), *matrices, *vectors)
+        return family.cleared(bank, capacity)
+
+    def posterior(self, bank: DiagonalGaussianBank, k: int) -> Self:
+        """Return the family whose prior is what chair k knows."""
+        return dataclasses.replace(
+            self,
+            mean=self.mean + bank.mean[:, k],
+            strength=self.strength + bank.n[k],
+            shape=self.shape + 0.5 * bank.n[k],
+            rate=bank.rate[:, k],
+        )
+
+    def summary(self) -> dict[str, np.ndarray]:
+        """Return mean and variance of the predictive (infinite where shape <= 1)."""
+        spread = self.rate * (self.strength + 1.0) / self.strength
+        variance = spread / (self.shape - 1.0) if self.shape > 1.0 else np.full_like(spread, np.inf)
+        return {"mean": self.mean, "variance": variance}
+
+    def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
+        """Draw centres and variances of n clusters."""
+        variance = self.rate / rng.gamma(self.shape, size=(n, self.n_features))
+        return rng.normal(self.mean, np.sqrt(variance / self.strength)), variance
+
+    def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+        """Draw one row for each drawn cluster."""
+        mean, variance = parameters
+        return rng.normal(mean, np.sqrt(variance))
+
+
+def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of each column, without a copy of X; 0 where only rounding varies."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    total = np.zeros_like(mean)
+    for i in range(0, len(X), chunk):
+        total += ((X[i : i + chunk] - mean) ** 2).sum(axis=0)
+    variance = total / len(X)
+    rounding = 8.0 * np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps * np.abs(mean)
+    return mean, np.where(variance > rounding**2, variance, 0.0)
+
+
+@family.clear.on(DiagonalGaussianBank)
+def clear(bank, k):
+    bank.n[k] = 0.0
+    for j in range(bank.mean.shape[0]):
+        bank.sum_high[j, k] = bank.sum_low[j, k] = 0.0
+        bank.square_high[j, k] = bank.square_low[j, k] = 0.0
+
+
+@inlined
+def _add(bank, j, k, number, square, square_error):
+    """Add to the exact sums of column j on chair k."""
+    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], number)
+    bank.sum_high[j, k] = s
+    bank.sum_low[j, k] = e
+    s, e = added(bank.square_high[j, k], bank.square_low[j, k], square)
+    s, e = added(s, e, square_error)
+    bank.square_high[j, k] = s
+    bank.square_low[j, k] = e
+
+
+@family.insert.on(DiagonalGaussianBank)
+def insert(bank, k, x):
+    bank.n[k] += 1.0
+    for j in range(bank.mean.shape[0]):
+        square, error = two_product(x[j], x[j])
+        _add(bank, j, k, x[j], square, error)
+
+
+@family.remove.on(DiagonalGaussianBank)
+def remove(bank, k, x):
+    bank.n[k] -= 1.0
+    for j in range(bank.mean.shape[0]):
+        square, error = two_product(x[j], x[j])
+        _add(bank, j, k, -x[j], -square, -error)
+
+
+@family.pour.on(DiagonalGaussianBank)
+def pour(bank, k, other, j):
+    bank.n[k] += other.n[j]
+    for d in range(bank.mean.shape[0]):
+        _add(bank, d, k, other.sum_high[d, j], other.square_high[d, j], other.square_low[d, j])
+        _add(bank, d, k, other.sum_low[d, j], 0.0, 0.0)
+
+
+@inlined
+def _rate(bank, j, s, e, square, square_error, n):
+    """Return b from exact sums over n rows (paper, eq. for b_k, with m0 as the origin)."""
+    spread = squares_about_mean(s, e, square, square_error, n)
+    strength = bank.prior.strength
+    return bank.prior.rate[j] + 0.5 * (spread + strength / (strength + n) * s * (s / n))
+
+
+@family.refresh.on(DiagonalGaussianBank)
+def refresh(bank, k):
+    n, n_features = bank.n[k], bank.mean.shape[0]
+    strength, shape = bank.prior.strength + n, bank.prior.shape + 0.5 * n
+    log_rates = 0.0
+    for j in range(n_features):
+        rate = bank.prior.rate[j]
+        if n > 0.0:
+            s, e = bank.sum_high[j, k], bank.sum_low[j, k]
+            rate = _rate(bank, j, s, e, bank.square_high[j, k], bank.square_low[j, k], n)
+        bank.mean[j, k] = bank.sum_high[j, k] / strength
+        bank.rate[j, k] = rate
+        bank.weight[j, k] = strength / (2.0 * rate * (strength + 1.0))
+        log_rates += log(rate)
+    bank.log_rates[k] = log_rates
+    bank.power[k] = shape + 0.5
+    bank.constant[k] = n_features * _level(strength, shape) - 0.5 * log_rates
+    if n > 1.0:
+        bank.constant_without[k] = n_features * _level(strength - 1.0, shape - 0.5)
+
+
+@inlined
+def _level(strength, shape):
+    """Return the log density of a one-column Student t at its centre, for rate 1."""
+    return log_gamma_half_step(shape) + 0.5 * log(strength / (strength + 1.0)) - 0.5 * LOG_2PI
+
+
+@family.log_predictive.on(DiagonalGaussianBank)
+def log_predictive(bank, x, n_chairs, scores, scratch):
+    mean, weight, power, constant = bank.mean, bank.weight, bank.power, bank.constant
+    product = scratch[0]
+    n_features = mean.shape[0]
+    for k in range(n_chairs):
+        scores[k] += constant[k]
+    for begin in range(0, n_features, _CHUNK):
+        for k in range(n_chairs):
+            product[k] = 1.0
+        for j in range(begin, min(begin + _CHUNK, n_features)):
+            x_j = x[j]
+            for k in range(n_chairs):
+                residual = x_j - mean[j, k]
+                product[k] *= 1.0 + weight[j, k] * (residual * residual)
+        for k in range(n_chairs):
+            scores[k] -= power[k] * log(product[k])
+
+
+@family.log_leave_one_out.on(DiagonalGaussianBank)
+def log_leave_one_out(bank, k, x):
+    n_features = bank.mean.shape[0]
+    strength = bank.prior.strength + bank.n[k]
+    factor = (strength + 1.0) / (strength - 1.0)
+    log_kept = 0.0
+    for begin in range(0, n_features, _CHUNK):
+        product = 1.0
+        for j in range(begin, min(begin + _CHUNK, n_features)):
+            residual = x[j] - bank.mean[j, k]
+            kept = 1.0 - factor * bank.weight[j, k] * (residual * residual)
+            if kept < _SPENT:
+                kept = _rate_without(bank, j, k, x[j]) / bank.rate[j, k]
+            product *= kept
+        log_kept += log(product)
+    power = bank.power[k] - 1.0
+    return bank.constant_without[k] - 0.5 * bank.log_rates[k] + power * log_kept
+
+
+@inlined
+def _rate_without(bank, j, k, number):
+    """Return b of chair k without one of its rows, from the exact sums."""
+    square, error = two_product(number, number)
+    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], -number)
+    q, r = added(bank.square_high[j, k], bank.square_low[j, k], -square)
+    return _rate(bank, j, s, e, q, r - error, bank.n[k] - 1.0)
+
+
+@family.log_marginal.on(DiagonalGaussianBank)
+def log_marginal(bank, k):
+    n, shape, strength = bank.n[k], bank.prior.shape, bank.prior.strength
+    total = 0.0
+    for j in range(bank.mean.shape[0]):
+        total += shape * log(bank.prior.rate[j])
+    total -= (shape + 0.5 * n) * bank.log_rates[k]
+    level = log_rising(shape, 0.5 * n) - 0.5 * log((strength + n) / strength) - 0.5 * n * LOG_2PI
+    return total + bank.mean.shape[0] * level

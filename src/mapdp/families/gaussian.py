@@ -1,0 +1,315 @@
+"""Knows Gaussian clusters with a full covariance matrix, under a Normal-Wishart prior.
+
+The one idea: each chair carries the Cholesky factor of its posterior scale matrix. A row that comes or
+goes changes it by one outer product, and a score is one triangular solve, done for all chairs at once.
+"""
+
+import dataclasses
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy import stats
+
+from mapdp import checks, family
+from mapdp._jit import inlined
+from mapdp.family import Family, Parameters
+from mapdp.linalg import factorise, is_positive_definite, rank_one, squared_length
+from mapdp.special import LOG_PI, log, log_rising
+
+
+class Prior(NamedTuple):
+    """Hyperparameters in the form the verbs read."""
+
+    strength: float
+    dof: float
+    scale: np.ndarray  # (D, D)
+    factor: np.ndarray  # (D, D) its Cholesky factor
+    pivots: np.ndarray  # (D,) diagonal of the factor
+    log_det: float  # of the scale
+    work: np.ndarray  # (D,) a vector that the verbs may spoil
+
+
+class GaussianBank(NamedTuple):
+    """What the clusters know; rows are measured from the prior mean."""
+
+    prior: Prior
+    n: np.ndarray  # (K,) rows
+    centre: np.ndarray  # (D, K) mean of the rows
+    scatter: np.ndarray  # (D, D, K) sum of (x - centre)(x - centre)', lower triangle
+    factor: np.ndarray  # (D, D, K) Cholesky factor of the posterior scale
+    mean: np.ndarray  # (D, K) posterior mean
+    inverse_pivot: np.ndarray  # (D, K) one over the factor's diagonal
+    weight: np.ndarray  # (K,) c / (c + 1)
+    log_det: np.ndarray  # (K,) of the posterior scale
+    power: np.ndarray  # (K,) (dof + 1) / 2
+    constant: np.ndarray  # (K,) log density at the mean
+    constant_without: np.ndarray  # (K,) the same for one row fewer, up to the scale
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Gaussian(Family):
+    """Gaussian clusters with full covariance; the Normal-Wishart prior.
+
+    Parameters
+    ----------
+    mean : array of shape (D,)
+        Prior mean of a cluster's centre.
+    strength : float
+        How many rows the prior mean is worth.
+    dof : float
+        Degrees of freedom, above D - 1.
+    scale : array of shape (D, D)
+        Prior sum of squares and products: the expected covariance is scale / (dof - D - 1).
+
+    Examples
+    --------
+    >>> family = Gaussian(mean=[0.0], strength=1.0, dof=2.0, scale=[[2.0]])
+    >>> round(family.log_marginal([[0.0]]), 6)  # one column: the Normal-Gamma with shape 1, rate 1
+    -1.386294
+    """
+
+    mean: np.ndarray
+    strength: float
+    dof: float
+    scale: np.ndarray
+
+    def __post_init__(self) -> None:
+        mean = checks.real_vector("mean", self.mean)
+        scale = np.atleast_2d(np.array(self.scale, dtype=np.float64))
+        if scale.shape != (len(mean), len(mean)) or not is_positive_definite(scale):
+            raise ValueError(
+                f"scale must be a symmetric positive definite {len(mean)} x {len(mean)} matrix, "
+                f"got shape {scale.shape}. Hint: the covariance of the data is a good start."
+            )
+        if not self.dof > len(mean) - 1:
+            raise ValueError(f"dof must be above {len(mean) - 1}, got {self.dof}. Hint: columns + 2.")
+        checks.positive("strength", self.strength, "10 / N lets centres roam the data.")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "scale", scale)
+
+    @classmethod
+    def empirical(cls, X: np.ndarray) -> Self:
+        """Sample mean, 10 / N, D + 1 degrees of freedom, and twice the sample covariance.
+
+        In one column this is the prior of `DiagonalGaussian.empirical`. Where the covariance is
+        singular its diagonal is raised until it is not.
+        """
+        X = np.asarray(X, dtype=np.float64)
+        n_features = X.shape[1]
+        scale = 2.0 * np.atleast_2d(np.cov(X.T, bias=True)) if len(X) > 1 else np.zeros((n_features,) * 2)
+        return cls(X.mean(axis=0), 10.0 / len(X), n_features + 1.0, _conditioned(scale))
+
+    @property
+    def scratch_rows(self) -> int:  # type: ignore[override]
+        """Scoring solves for D residuals on every chair, and sums their squares."""
+        return self.n_features + 1
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.mean)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Rows are measured from the prior mean."""
+        return self.mean
+
+    def _spread(self, n_features: int) -> Self:
+        mean, scale = np.repeat(self.mean, n_features), self.scale[0, 0] * np.eye(n_features)
+        return dataclasses.replace(self, mean=mean, dof=self.dof + n_features - 1, scale=scale)
+
+    def bank(self, capacity: int) -> GaussianBank:
+        """Return a bank of `capacity` empty chairs."""
+        d = self.n_features
+        factor = np.linalg.cholesky(self.scale)
+        pivots = np.diag(factor).copy()
+        log_det = 2.0 * float(np.log(pivots).sum())
+        prior = Prior(
+            float(self.strength), float(self.dof), self.scale, factor, pivots, log_det, np.zeros(d)
+        )
+        vectors, cubes = (d, capacity), (d, d, capacity)
+        shapes = [(capacity,), vectors, cubes, cubes, vectors, vectors, *[(capacity,)] * 5]
+        return family.cleared(GaussianBank(prior, *[np.zeros(shape) for shape in shapes]), capacity)
+
+    def posterior(self, bank: GaussianBank, k: int) -> Self:
+        """Return the family whose prior is what chair k knows."""
+        return dataclasses.replace(
+            self,
+            mean=self.mean + bank.mean[:, k],
+            strength=self.strength + bank.n[k],
+            dof=self.dof + bank.n[k],
+            scale=bank.factor[:, :, k] @ bank.factor[:, :, k].T,
+        )
+
+    def summary(self) -> dict[str, np.ndarray]:
+        """Return mean, variance and covariance of the predictive (infinite where dof <= D + 1)."""
+        room = self.dof - self.n_features - 1.0
+        spread = self.scale * (self.strength + 1.0) / self.strength
+        covariance = spread / room if room > 0.0 else np.full_like(spread, np.inf)
+        return {"mean": self.mean, "variance": np.diag(covariance), "covariance": covariance}
+
+    def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
+        """Draw centres and covariances of n clusters."""
+        draws = stats.invwishart(self.dof, self.scale).rvs(n, random_state=rng)
+        covariance = np.reshape(draws, (n, self.n_features, self.n_features))
+        return self.sample_rows((self.mean, covariance / self.strength), rng), covariance
+
+    def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+        """Draw one row for each drawn cluster."""
+        mean, covariance = parameters
+        noise = rng.normal(size=(len(covariance), self.n_features, 1))
+        return mean + (np.linalg.cholesky(covariance) @ noise)[:, :, 0]
+
+
+def _conditioned(scale: np.ndarray) -> np.ndarray:
+    """Give columns that do not vary a unit, and raise the diagonal until the matrix has a factor."""
+    variance = np.diag(scale)
+    unit = np.where(variance > 0.0, variance, 1.0)
+    scale = scale + np.diag(unit - variance)
+    ridge = 1e-9  # of each column's own variance: far below any scale that a cluster could show
+    while np.linalg.eigvalsh(scale / np.sqrt(np.outer(unit, unit)))[0] < 1e-9:
+        scale = scale + np.diag(ridge * unit)
+        ridge *= 10.0
+    return scale
+
+
+@family.clear.on(GaussianBank)
+def clear(bank, k):
+    bank.n[k] = 0.0
+    for i in range(bank.mean.shape[0]):
+        bank.centre[i, k] = 0.0
+        for j in range(i + 1):
+            bank.scatter[i, j, k] = 0.0
+            bank.factor[i, j, k] = bank.prior.factor[i, j]
+
+
+@inlined
+def _shift(bank, k, x, sign):
+    """Move centre and scatter of chair k by one row that comes (+1) or goes (-1)."""
+    n, work = bank.n[k], bank.prior.work
+    for i in range(x.shape[0]):
+        work[i] = x[i] - bank.centre[i, k]
+    for i in range(x.shape[0]):
+        for j in range(i + 1):
+            bank.scatter[i, j, k] += sign * n / (n + sign) * work[i] * work[j]
+    for i in range(x.shape[0]):
+        bank.centre[i, k] += sign * work[i] / (n + sign)
+    bank.n[k] = n + sign
+
+
+@inlined
+def _turn(bank, k, x, sign):
+    """Follow the same row with the factor of the posterior scale."""
+    strength, work = bank.prior.strength + bank.n[k], bank.prior.work
+    scale = np.sqrt(strength / (strength + sign))
+    for i in range(x.shape[0]):
+        work[i] = scale * (x[i] - bank.n[k] / strength * bank.centre[i, k])
+    rank_one(bank.factor, k, work, sign, bank.prior.pivots)
+
+
+@family.insert.on(GaussianBank)
+def insert(bank, k, x):
+    _turn(bank, k, x, 1.0)
+    _shift(bank, k, x, 1.0)
+
+
+@family.remove.on(GaussianBank)
+def remove(bank, k, x):
+    _turn(bank, k, x, -1.0)
+    _shift(bank, k, x, -1.0)
+
+
+@family.pour.on(GaussianBank)
+def pour(bank, k, other, j):
+    n, m = bank.n[k], other.n[j]
+    if m == 0.0:
+        return
+    work = bank.prior.work
+    for i in range(work.shape[0]):
+        work[i] = other.centre[i, j] - bank.centre[i, k]
+        bank.centre[i, k] += m / (n + m) * work[i]
+    for i in range(work.shape[0]):
+        for p in range(i + 1):
+            gap = n * m / (n + m) * work[i] * work[p]
+            bank.scatter[i, p, k] += other.scatter[i, p, j] + gap
+    bank.n[k] = n + m
+    _rebuild(bank, k)
+
+
+@inlined
+def _rebuild(bank, k):
+    """Work out the factor of the posterior scale from centre and scatter."""
+    n, strength = bank.n[k], bank.prior.strength
+    pull = strength * n / (strength + n)
+    for i in range(bank.mean.shape[0]):
+        for j in range(i + 1):
+            between = pull * bank.centre[i, k] * bank.centre[j, k]
+            bank.factor[i, j, k] = bank.prior.scale[i, j] + bank.scatter[i, j, k] + between
+    factorise(bank.factor, bank.factor, k)
+
+
+@family.refresh.on(GaussianBank)
+def refresh(bank, k):
+    n, d = bank.n[k], bank.mean.shape[0]
+    strength, dof = bank.prior.strength + n, bank.prior.dof + n
+    log_det = 0.0
+    for i in range(d):
+        bank.mean[i, k] = n / strength * bank.centre[i, k]
+        bank.inverse_pivot[i, k] = 1.0 / bank.factor[i, i, k]
+        log_det += 2.0 * log(bank.factor[i, i, k])
+    bank.log_det[k] = log_det
+    bank.weight[k] = strength / (strength + 1.0)
+    bank.power[k] = 0.5 * (dof + 1.0)
+    bank.constant[k] = _level(strength, dof, d) - 0.5 * log_det
+    if n > 1.0:
+        bank.constant_without[k] = _level(strength - 1.0, dof - 1.0, d)
+
+
+@inlined
+def _level(strength, dof, d):
+    """Return the log density of the predictive Student t at its centre, for a unit scale."""
+    gammas = log_rising(0.5 * (dof + 1.0 - d), 0.5 * d)
+    return gammas + 0.5 * d * (log(strength / (strength + 1.0)) - LOG_PI)
+
+
+@family.log_predictive.on(GaussianBank)
+def log_predictive(bank, x, n_chairs, scores, scratch):
+    mean, factor, inverse_pivot = bank.mean, bank.factor, bank.inverse_pivot
+    d = mean.shape[0]
+    length = scratch[d]
+    for k in range(n_chairs):
+        length[k] = 0.0
+    for i in range(d):
+        x_i = x[i]
+        for k in range(n_chairs):
+            scratch[i, k] = x_i - mean[i, k]
+        for j in range(i):
+            for k in range(n_chairs):
+                scratch[i, k] -= factor[i, j, k] * scratch[j, k]
+        for k in range(n_chairs):
+            scratch[i, k] *= inverse_pivot[i, k]
+            length[k] += scratch[i, k] * scratch[i, k]
+    for k in range(n_chairs):
+        scores[k] += bank.constant[k] - bank.power[k] * log(1.0 + bank.weight[k] * length[k])
+
+
+@family.log_leave_one_out.on(GaussianBank)
+def log_leave_one_out(bank, k, x):
+    work, strength = bank.prior.work, bank.prior.strength + bank.n[k]
+    for i in range(x.shape[0]):
+        work[i] = x[i] - bank.mean[i, k]
+    length = squared_length(bank.factor, k, work)
+    # The matrix determinant lemma: this is |scale without the row| / |scale|.
+    kept = max(1.0 - strength / (strength - 1.0) * length, 1e-300)
+    log_det = bank.log_det[k]
+    return bank.constant_without[k] - 0.5 * log_det + (bank.power[k] - 1.0) * log(kept)
+
+
+@family.log_marginal.on(GaussianBank)
+def log_marginal(bank, k):
+    n, d, strength, dof = bank.n[k], bank.mean.shape[0], bank.prior.strength, bank.prior.dof
+    total = 0.5 * dof * bank.prior.log_det - 0.5 * (dof + n) * bank.log_det[k]
+    total -= 0.5 * d * (n * LOG_PI + log((strength + n) / strength))
+    for i in range(d):
+        total += log_rising(0.5 * (dof - i), 0.5 * n)
+    return total

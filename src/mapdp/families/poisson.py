@@ -1,0 +1,196 @@
+"""Knows clusters of counts, under Gamma priors on their Poisson rates.
+
+The one idea: the predictive is a negative binomial; what does not depend on the count is summed over
+columns once per change of a chair, so a cell that holds 0 costs nothing to score.
+"""
+
+import dataclasses
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from mapdp import checks, family
+from mapdp._jit import inlined
+from mapdp.checks import Names
+from mapdp.family import Family, Parameters
+from mapdp.special import log, log_rising
+
+
+class Prior(NamedTuple):
+    """Hyperparameters in the form the verbs read."""
+
+    shape: np.ndarray  # (D,)
+    rate: np.ndarray  # (D,)
+
+
+class PoissonBank(NamedTuple):
+    """What the clusters know."""
+
+    prior: Prior
+    n: np.ndarray  # (K,) rows
+    total: np.ndarray  # (D, K) sum of the counts
+    log_factorials: np.ndarray  # (K,) sum of log x!
+    shape: np.ndarray  # (D, K) posterior shape
+    log_wider: np.ndarray  # (D, K) log of posterior rate + 1
+    constant: np.ndarray  # (K,) log probability of a row of zeros
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Poisson(Family):
+    """Columns of counts, independent within a cluster.
+
+    Parameters
+    ----------
+    shape, rate : arrays of shape (D,)
+        The Gamma prior of a cluster's mean count; its mean is shape / rate.
+
+    Examples
+    --------
+    >>> family = Poisson(shape=[1.0], rate=[1.0])
+    >>> round(float(np.exp(family.log_marginal([[2]]))), 6)  # geometric: 1 / 2^3
+    0.125
+    """
+
+    shape: np.ndarray
+    rate: np.ndarray
+
+    def __post_init__(self) -> None:
+        shape = checks.positive_vector("shape", self.shape, "1.0 is a vague prior.")
+        rate = checks.positive_vector("rate", self.rate, "shape divided by the mean count.")
+        shape, rate = (np.array(a) for a in np.broadcast_arrays(shape, rate))
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "rate", rate)
+
+    @classmethod
+    def empirical(cls, X: np.ndarray) -> Self:
+        """Shape 1, and the rate that makes the prior mean the sample mean (half a count added)."""
+        total = np.asarray(X, dtype=np.float64).sum(axis=0)
+        return cls(shape=np.ones(len(total)), rate=len(X) / (total + 0.5))
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.shape)
+
+    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
+        """Check that all cells are counts."""
+        checks.finite(X, names)
+        hint = "use DiagonalGaussian for measurements."
+        rule = "Poisson columns must be whole numbers from 0 up"
+        checks.every_cell(X, (X >= 0) & (np.floor(X) == X), rule, hint, names)
+        return np.ascontiguousarray(X, dtype=np.float64)
+
+    def bank(self, capacity: int) -> PoissonBank:
+        """Return a bank of `capacity` empty chairs."""
+        column, table = (capacity,), (self.n_features, capacity)
+        shapes = [column, table, column, table, table, column]
+        bank = PoissonBank(Prior(self.shape, self.rate), *[np.zeros(shape) for shape in shapes])
+        return family.cleared(bank, capacity)
+
+    def posterior(self, bank: PoissonBank, k: int) -> Self:
+        """Return the family whose prior is what chair k knows."""
+        return dataclasses.replace(self, shape=bank.shape[:, k], rate=self.rate + bank.n[k])
+
+    def summary(self) -> dict[str, np.ndarray]:
+        """Return mean and variance of the predictive."""
+        mean = self.shape / self.rate
+        return {"mean": mean, "variance": mean * (1.0 + 1.0 / self.rate)}
+
+    def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
+        """Draw the mean counts of n clusters."""
+        return (rng.gamma(self.shape, 1.0 / self.rate, size=(n, self.n_features)),)
+
+    def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+        """Draw one row for each drawn cluster."""
+        return rng.poisson(parameters[0]).astype(np.float64)
+
+
+@inlined
+def _log_factorials(x):
+    """Return the sum of log x! over the columns of a row."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        if x[j] > 1.0:
+            total += math.lgamma(x[j] + 1.0)
+    return total
+
+
+@family.clear.on(PoissonBank)
+def clear(bank, k):
+    bank.n[k] = 0.0
+    bank.log_factorials[k] = 0.0
+    for j in range(bank.total.shape[0]):
+        bank.total[j, k] = 0.0
+
+
+@inlined
+def _count(bank, k, x, sign):
+    """Add a row to the totals of chair k (+1) or take it off (-1)."""
+    bank.n[k] += sign
+    bank.log_factorials[k] += sign * _log_factorials(x)
+    for j in range(x.shape[0]):
+        bank.total[j, k] += sign * x[j]
+
+
+@family.insert.on(PoissonBank)
+def insert(bank, k, x):
+    _count(bank, k, x, 1.0)
+
+
+@family.remove.on(PoissonBank)
+def remove(bank, k, x):
+    _count(bank, k, x, -1.0)
+
+
+@family.pour.on(PoissonBank)
+def pour(bank, k, other, j):
+    bank.n[k] += other.n[j]
+    bank.log_factorials[k] += other.log_factorials[j]
+    for d in range(bank.total.shape[0]):
+        bank.total[d, k] += other.total[d, j]
+
+
+@family.refresh.on(PoissonBank)
+def refresh(bank, k):
+    constant = 0.0
+    for j in range(bank.total.shape[0]):
+        shape = bank.prior.shape[j] + bank.total[j, k]
+        rate = bank.prior.rate[j] + bank.n[k]
+        bank.shape[j, k] = shape
+        bank.log_wider[j, k] = log(rate + 1.0)
+        constant += shape * log(rate / (rate + 1.0))
+    bank.constant[k] = constant
+
+
+@family.log_predictive.on(PoissonBank)
+def log_predictive(bank, x, n_chairs, scores, scratch):
+    shape, log_wider = bank.shape, bank.log_wider
+    shared = _log_factorials(x)
+    for k in range(n_chairs):
+        scores[k] += bank.constant[k] - shared
+    for j in range(x.shape[0]):
+        x_j = x[j]
+        if x_j > 0.0:
+            for k in range(n_chairs):
+                scores[k] += log_rising(shape[j, k], x_j) - x_j * log_wider[j, k]
+
+
+@family.log_leave_one_out.on(PoissonBank)
+def log_leave_one_out(bank, k, x):
+    total = -_log_factorials(x)
+    for j in range(x.shape[0]):
+        shape = bank.prior.shape[j] + (bank.total[j, k] - x[j])
+        rate = bank.prior.rate[j] + (bank.n[k] - 1.0)
+        total += log_rising(shape, x[j]) + shape * log(rate / (rate + 1.0)) - x[j] * log(rate + 1.0)
+    return total
+
+
+@family.log_marginal.on(PoissonBank)
+def log_marginal(bank, k):
+    total = -bank.log_factorials[k]
+    for j in range(bank.total.shape[0]):
+        shape, rate = bank.prior.shape[j], bank.prior.rate[j]
+        total += log_rising(shape, bank.total[j, k])
+        total += shape * log(rate / (rate + bank.n[k])) - bank.total[j, k] * log(rate + bank.n[k])
+    return total

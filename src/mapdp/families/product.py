@@ -1,0 +1,190 @@
+"""Knows clusters whose columns are of several kinds: a family for each, independent in a cluster.
+
+The one idea: two banks side by side are a bank. Every verb goes to the left and to the right; more
+than two families are pairs of pairs.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mapdp import family
+from mapdp.checks import Names
+from mapdp.family import Bank, Family, Parameters
+
+
+class Prior(NamedTuple):
+    """Where the right bank's columns begin."""
+
+    split: int
+
+
+class ProductBank(NamedTuple):
+    """What the clusters know: a bank for the first columns, a bank for the rest."""
+
+    prior: Prior
+    left: Any
+    right: Any
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Product(Family):
+    """Families over disjoint columns of a mixed table.
+
+    Parameters
+    ----------
+    parts : sequence of (family, columns)
+        Each family with the columns it describes; together they name every column once.
+
+    Examples
+    --------
+    >>> from mapdp.families import Bernoulli, Poisson
+    >>> yes_no, counts = Bernoulli([1.0], [1.0]), Poisson([1.0], [1.0])
+    >>> family = Product([(counts, [1]), (yes_no, [0])])
+    >>> round(float(np.exp(family.log_marginal([[1, 2]]))), 6)  # 1/2 * 1/8
+    0.0625
+    """
+
+    parts: Sequence[tuple[Family, Sequence[int]]]
+
+    def __post_init__(self) -> None:
+        parts = tuple((part.over(len(columns)), tuple(columns)) for part, columns in self.parts)
+        named = sorted(j for _, columns in parts for j in columns)
+        if not parts or named != list(range(len(named))):
+            raise ValueError(
+                f"parts must name every column once, got columns {named}. "
+                "Hint: number the columns of X from 0."
+            )
+        object.__setattr__(self, "parts", parts)
+
+    @classmethod
+    def empirical(cls, X: np.ndarray, parts: Any = ()) -> Self:
+        """Choose each part's hyperparameters from its columns: `parts` holds (class, columns)."""
+        return cls([(kind.empirical(np.asarray(X)[:, columns]), columns) for kind, columns in parts])
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return sum(part.n_features for part, _ in self.parts)
+
+    def over(self, n_features: int) -> Self:
+        """A product names its columns, so it does not spread."""
+        if n_features != self.n_features:
+            raise ValueError(
+                f"family describes {self.n_features} columns, but X has {n_features}. "
+                "Hint: name every column of X in the parts of the Product."
+            )
+        return self
+
+    @property
+    def scratch_rows(self) -> int:  # type: ignore[override]
+        """The parts are scored one after another and share the working space."""
+        return max(part.scratch_rows for part, _ in self.parts)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Return the parts' origins, in the order of their columns in the bank."""
+        return np.concatenate([part.origin for part, _ in self.parts])
+
+    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
+        """Check each part's columns, and lay them side by side."""
+        return np.ascontiguousarray(np.hstack([self._encoded(X, names, *p) for p in self.parts]))
+
+    def _encoded(self, X: np.ndarray, names: Names, part: Family, columns: Sequence[int]) -> np.ndarray:
+        labels = range(X.shape[1]) if names is None else names
+        return part.encode(X[:, list(columns)], [labels[j] for j in columns]).astype(np.float64)
+
+    def decode(self, X: np.ndarray) -> np.ndarray:
+        """Put the parts' columns back where they came from."""
+        pieces = np.split(X, np.cumsum([part.n_features for part, _ in self.parts])[:-1], axis=1)
+        out = np.empty(X.shape)
+        for (part, columns), piece in zip(self.parts, pieces, strict=True):
+            out[:, list(columns)] = part.decode(piece)
+        return out
+
+    def bank(self, capacity: int) -> Bank:
+        """Return a bank of `capacity` empty chairs."""
+        banks = [part.bank(capacity) for part, _ in self.parts]
+        widths = [part.n_features for part, _ in self.parts]
+        pairs = list(zip(widths, banks, strict=True))[:-1]
+        return functools.reduce(
+            lambda right, left: ProductBank(Prior(left[0]), left[1], right), reversed(pairs), banks[-1]
+        )
+
+    def posterior(self, bank: Bank, k: int) -> Self:
+        """Return the family whose prior is what chair k knows."""
+        parts = []
+        for part, columns in self.parts[:-1]:
+            parts.append((part.posterior(bank.left, k), columns))
+            bank = bank.right
+        last, columns = self.parts[-1]
+        return dataclasses.replace(self, parts=[*parts, (last.posterior(bank, k), columns)])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary of each part, under its columns."""
+        return {str(columns): part.summary() for part, columns in self.parts}
+
+    def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
+        """Draw the parameters of n clusters, part after part."""
+        return tuple(p for part, _ in self.parts for p in part.sample_parameters(n, rng))
+
+    def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+        """Draw one encoded row for each drawn cluster."""
+        rows, rest = [], parameters
+        for part, _ in self.parts:
+            taken = len(part.sample_parameters(0, rng))
+            rows.append(part.sample_rows(rest[:taken], rng))
+            rest = rest[taken:]
+        return np.hstack(rows)
+
+
+@family.clear.on(ProductBank)
+def clear(bank, k):
+    family.clear(bank.left, k)
+    family.clear(bank.right, k)
+
+
+@family.insert.on(ProductBank)
+def insert(bank, k, x):
+    family.insert(bank.left, k, x[: bank.prior.split])
+    family.insert(bank.right, k, x[bank.prior.split :])
+
+
+@family.remove.on(ProductBank)
+def remove(bank, k, x):
+    family.remove(bank.left, k, x[: bank.prior.split])
+    family.remove(bank.right, k, x[bank.prior.split :])
+
+
+@family.pour.on(ProductBank)
+def pour(bank, k, other, j):
+    family.pour(bank.left, k, other.left, j)
+    family.pour(bank.right, k, other.right, j)
+
+
+@family.refresh.on(ProductBank)
+def refresh(bank, k):
+    family.refresh(bank.left, k)
+    family.refresh(bank.right, k)
+
+
+@family.log_predictive.on(ProductBank)
+def log_predictive(bank, x, n_chairs, scores, scratch):
+    split = bank.prior.split
+    family.log_predictive(bank.left, x[:split], n_chairs, scores, scratch)
+    family.log_predictive(bank.right, x[split:], n_chairs, scores, scratch)
+
+
+@family.log_leave_one_out.on(ProductBank)
+def log_leave_one_out(bank, k, x):
+    split = bank.prior.split
+    left = family.log_leave_one_out(bank.left, k, x[:split])
+    return left + family.log_leave_one_out(bank.right, k, x[split:])
+
+
+@family.log_marginal.on(ProductBank)
+def log_marginal(bank, k):
+    return family.log_marginal(bank.left, k) + family.log_marginal(bank.right, k)

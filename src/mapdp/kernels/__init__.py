@@ -1,0 +1,1 @@
+"""Compiled passes over rows; each kernel's first line unpacks the state."""

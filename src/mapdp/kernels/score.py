@@ -1,0 +1,53 @@
+"""Knows what each chair is worth to a row: log prior weight plus log predictive density."""
+
+import numpy as np
+
+from mapdp import family
+from mapdp._jit import inlined, kernel
+from mapdp.kernels.seat import fetch
+from mapdp.special import log
+from mapdp.state import CHAIRS, OPEN, TAKEN
+
+
+@inlined
+def score_chairs(x, n_chairs, joins, bank, scores, scratch):
+    """Score every chair for a row that stands."""
+    for k in range(n_chairs):
+        scores[k] = joins[k]
+    family.log_predictive(bank, x, n_chairs, scores, scratch)
+
+
+@inlined
+def score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores):
+    """Put right the scores of a row that sits on chair k: it must not count for itself.
+
+    Without a row that sits alone its chair is empty, so it is worth what the open chair is worth, and
+    the open chair is out of the question.
+    """
+    if sizes[k] > 1:
+        scores[k] = log(sizes[k] - 1 - discount) + family.log_leave_one_out(bank, k, x)
+    else:
+        open_chair = counters[OPEN]
+        scores[k] = scores[open_chair] - joins[open_chair] + opens[counters[TAKEN] - 1]
+        scores[open_chair] = -np.inf
+
+
+@kernel
+def score_rows(X, joins, bank, origin, x, scratch, out):
+    """Fill out[i, k] with the score of chair k for row i, which sits nowhere."""
+    for i in range(X.shape[0]):
+        fetch(X, i, origin, x)
+        score_chairs(x, joins.shape[0], joins, bank, out[i], scratch)
+
+
+@kernel
+def score_left_out(X, state, out):
+    """Fill out[i] with the log density of row i given the other rows of its cluster."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    for i in range(X.shape[0]):
+        fetch(X, i, origin, x)
+        k = labels[i]
+        score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
+        score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores)
+        prior = log(sizes[k] - 1 - discount) if sizes[k] > 1 else opens[counters[TAKEN] - 1]
+        out[i] = scores[k] - prior

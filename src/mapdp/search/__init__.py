@@ -1,0 +1,1 @@
+"""How a partition is started, settled and improved."""

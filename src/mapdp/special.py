@@ -1,0 +1,98 @@
+"""Knows logarithms and gamma functions in a form that loops over chairs can vectorise.
+
+The one idea: no branches and no library calls, so that the compiler turns a loop over all chairs of a
+row into vector code; and differences of log gammas are computed as differences, never as two large
+numbers subtracted (that loses 4e-10 at 5e5).
+"""
+
+import math
+
+from mapdp._jit import bits_of, float_of, inlined
+
+LOG_2 = math.log(2.0)
+LOG_PI = math.log(math.pi)
+LOG_2PI = math.log(2.0 * math.pi)
+
+_HALF_ROOT = bits_of(math.sqrt(0.5))
+_MANTISSA = (1 << 52) - 1
+_TWO_52_BITS = bits_of(2.0**52)
+_ONE_BITS = bits_of(1.0)
+# The exponent field of 1.0 is 1023; 2^52 is what the integer carries when it is read as a float.
+_EXPONENT_ZERO = 2.0**52 + 1023.0
+
+
+@inlined
+def log(x):
+    """Return the natural logarithm of a positive normal number, to about one unit in the last place.
+
+    x = 2^e m with m between sqrt(1/2) and sqrt(2); log m = 2 atanh(s), s = (m - 1) / (m + 1), where
+    the odd series is a minimax polynomial of degree 6 in s^2 (error 1e-17).
+    """
+    shifted = bits_of(x) + (_ONE_BITS - _HALF_ROOT)
+    exponent = float_of((shifted >> 52) | _TWO_52_BITS) - _EXPONENT_ZERO
+    f = float_of((shifted & _MANTISSA) + _HALF_ROOT) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    r = 0.14616585424888621989
+    r = r * z + 0.15331710618210771568
+    r = r * z + 0.18182889455674946039
+    r = r * z + 0.22222211130259877029
+    r = r * z + 0.28571428626003268742
+    r = r * z + 0.39999999999899443233
+    r = r * z + 0.66666666666666696883
+    return exponent * LOG_2 + (2.0 * s + s * z * r)
+
+
+@inlined
+def _half_step_series(a):
+    """Return log gamma(a + 1/2) - log gamma(a) - log(a) / 2 for a >= 12."""
+    u = 1.0 / a
+    z = u * u
+    r = -691.0 / 180224.0
+    r = r * z + 31.0 / 18432.0
+    r = r * z - 17.0 / 14336.0
+    r = r * z + 1.0 / 640.0
+    r = r * z - 1.0 / 192.0
+    r = r * z + 1.0 / 8.0
+    return -u * r
+
+
+@inlined
+def log_gamma_half_step(a):
+    """Return log gamma(a + 1/2) - log gamma(a)."""
+    lowered = 1.0
+    while a < 12.0:  # where the series has reached rounding error
+        lowered *= a / (a + 0.5)
+        a += 1.0
+    return 0.5 * log(a) + _half_step_series(a) + log(lowered)
+
+
+@inlined
+def _stirling(z):
+    """Return the correction of Stirling's formula for z >= 8."""
+    u = 1.0 / z
+    w = u * u
+    r = 1.0 / 156.0
+    r = r * w - 691.0 / 360360.0
+    r = r * w + 1.0 / 1188.0
+    r = r * w - 1.0 / 1680.0
+    r = r * w + 1.0 / 1260.0
+    r = r * w - 1.0 / 360.0
+    r = r * w + 1.0 / 12.0
+    return r * u
+
+
+@inlined
+def log_rising(a, x):
+    """Return log gamma(a + x) - log gamma(a), for a > 0 and x >= 0.
+
+    Both arguments go up by 8, where Stirling's series is exact to rounding; the 8 factors that this
+    adds are taken off again as the logarithm of one ratio.
+    """
+    b = a + x
+    over = a * (a + 1.0) * (a + 2.0) * (a + 3.0) / (b * (b + 1.0) * (b + 2.0) * (b + 3.0))
+    over *= (a + 4.0) * (a + 5.0) * (a + 6.0) * (a + 7.0)
+    over /= (b + 4.0) * (b + 5.0) * (b + 6.0) * (b + 7.0)
+    a8, b8 = a + 8.0, b + 8.0
+    body = (a8 - 0.5) * log(b8 / a8) + x * log(b8) - x
+    return body + (_stirling(b8) - _stirling(a8)) + log(over)
