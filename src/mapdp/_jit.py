@@ -22,9 +22,10 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 
 _SOURCE = pathlib.Path(__file__).parent
+_CONFIG: Any = numba.config
 # Contraction lets a multiply and an add fuse; anything looser would break the bit tricks of `log`.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-_INLINED = {**_OPTIONS, "forceinline": True}
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_INLINED: Any = {**_OPTIONS, "forceinline": True}
 _KEPT_GENERATIONS = 3  # caches of older sources that survive, so that switching branches stays cheap
 
 KERNELS: list[Any] = []
@@ -40,8 +41,8 @@ def _fingerprint() -> str:
 
 def _cache_homes() -> Iterator[pathlib.Path]:
     """Yield the folders that may hold machine code, best first."""
-    if numba.config.CACHE_DIR:
-        yield pathlib.Path(numba.config.CACHE_DIR)
+    if _CONFIG.CACHE_DIR:
+        yield pathlib.Path(_CONFIG.CACHE_DIR)
     yield _SOURCE / "__pycache__"
     if "HOME" in os.environ or sys.platform == "win32":
         yield pathlib.Path.home() / ".cache" / "mapdp"
@@ -73,11 +74,11 @@ _CACHE_DIR = _cache_dir()
 
 def kernel(function: Callable) -> Any:
     """Compile a pass over rows that Python calls; keep the machine code on disk."""
-    outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _CACHE_DIR or numba.config.CACHE_DIR
+    outer, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, _CACHE_DIR or _CONFIG.CACHE_DIR
     try:
         compiled = numba.njit(cache=_CACHE_DIR is not None, **_OPTIONS)(function)
     finally:
-        numba.config.CACHE_DIR = outer
+        _CONFIG.CACHE_DIR = outer
     KERNELS.append(compiled)
     return compiled
 
@@ -137,7 +138,7 @@ def float_of(bits: int) -> float:
     return struct.unpack("<d", struct.pack("<q", bits))[0]
 
 
-@intrinsic
+@intrinsic  # type: ignore[arg-type]
 def _bits_of(context, number):
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.int64))
@@ -145,7 +146,7 @@ def _bits_of(context, number):
     return types.int64(types.float64), codegen
 
 
-@intrinsic
+@intrinsic  # type: ignore[arg-type]
 def _float_of(context, bits):
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.float64))
@@ -155,9 +156,9 @@ def _float_of(context, bits):
 
 @overload(bits_of, jit_options=_INLINED)
 def _compiled_bits_of(number):
-    return lambda number: _bits_of(number)
+    return lambda number: _bits_of(number)  # type: ignore[call-arg]
 
 
 @overload(float_of, jit_options=_INLINED)
 def _compiled_float_of(bits):
-    return lambda bits: _float_of(bits)
+    return lambda bits: _float_of(bits)  # type: ignore[call-arg]

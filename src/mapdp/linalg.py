@@ -54,4 +54,4 @@ def is_positive_definite(matrix: np.ndarray) -> bool:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         return False
-    return bool(np.allclose(matrix, matrix.T))
+    return bool(np.abs(matrix - matrix.T).max() <= 1e-8 * np.abs(matrix).max())

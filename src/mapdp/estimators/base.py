@@ -1,11 +1,13 @@
 """Knows what a fitted mixture can tell of new rows: the same for every algorithm that found it."""
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mapdp import checks
 from mapdp.families import DiagonalGaussian
 from mapdp.family import Family
 from mapdp.kernels.score import score_rows
@@ -32,6 +34,7 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     family: Family | None
     family_: Family
+    n_clusters_: int
     cluster_sizes_: np.ndarray
     _process: Process
     _bank: Any
@@ -46,7 +49,7 @@ class Mixture(ClusterMixin, BaseEstimator):
             )
         chosen = self.family
         if chosen is None:
-            DiagonalGaussian([0.0], 1.0, 1.0, [1.0]).encode(rows, names_of(self))
+            checks.finite(rows, names_of(self))
             chosen = DiagonalGaussian.empirical(rows)
         self.family_ = chosen.over(rows.shape[1])
         return self.family_.encode(rows, names_of(self))
@@ -59,10 +62,8 @@ class Mixture(ClusterMixin, BaseEstimator):
         self.cluster_sizes_ = state.sizes[: state.n_clusters].copy()
         self._bank = predictive_bank(state.bank, self.family_, state.n_clusters)
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return log p(x, chair) for every row and chair; the last chair is the empty one."""
-        check_is_fitted(self)
-        rows = self.family_.encode(matrix_for(self, X, reset=False), names_of(self))
+    def _scores(self, rows: np.ndarray) -> np.ndarray:
+        """Return log p(x, chair) for encoded rows and every chair; the last chair is the empty one."""
         joins = self._process.log_seating(self.cluster_sizes_)
         out = np.empty((len(rows), len(joins)))
         origin, x = np.ascontiguousarray(self.family_.origin), np.empty(rows.shape[1])
@@ -70,19 +71,18 @@ class Mixture(ClusterMixin, BaseEstimator):
         score_rows(rows, joins, self._bank, origin, x, scratch, out)
         return out
 
-    def _in_chunks(self, X: Any, reduce: Any) -> np.ndarray:
+    def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of a block of rows at a time, so that memory stays flat."""
         check_is_fitted(self)
-        rows = matrix_for(self, X, reset=False)
-        step = max(1, _CHUNK_CELLS // (len(self.cluster_sizes_) + 1))
+        rows = self.family_.encode(matrix_for(self, X, reset=False), names_of(self))
+        step = max(1, _CHUNK_CELLS // (self.n_clusters_ + 1))
         blocks = [reduce(self._scores(rows[i : i + step])) for i in range(0, len(rows), step)]
         return np.concatenate(blocks)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new cluster."""
-        n_clusters = len(self.cluster_sizes_) if hasattr(self, "cluster_sizes_") else 0
         best = self._in_chunks(X, lambda scores: scores.argmax(axis=1))
-        return np.where(best == n_clusters, -1, best).astype(np.int32)
+        return np.where(best == self.n_clusters_, -1, best).astype(np.int32)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
@@ -113,14 +113,6 @@ class Mixture(ClusterMixin, BaseEstimator):
         for k in np.unique(labels):
             X[labels == k] = self.family_.posterior(self._bank, k).sample(int((labels == k).sum()), rng)
         return X, np.where(labels == len(weights) - 1, -1, labels).astype(np.int32)
-
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
-        """Fit and return the labels."""
-        return self.fit(X, y, **kwargs).labels_
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the partition."""
-        raise NotImplementedError
 
 
 def _log_sum(scores: np.ndarray) -> np.ndarray:

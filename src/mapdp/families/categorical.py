@@ -86,9 +86,7 @@ class Categorical(Family):
         return len(self.levels)
 
     def _spread(self, n_features: int) -> Self:
-        return dataclasses.replace(
-            self, levels=self.levels * n_features, concentration=self.concentration * n_features
-        )
+        return type(self)(list(self.levels) * n_features, list(self.concentration) * n_features)
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Replace each value by its place among the levels of its column."""
@@ -144,8 +142,8 @@ def make_bank(concentration: Sequence[np.ndarray], capacity: int) -> Categorical
     offset = np.cumsum([0, *map(len, concentration)])
     total = np.array([weight.sum() for weight in concentration])
     prior = Prior(np.concatenate(concentration), total, offset)
-    tables = [np.zeros((offset[-1], capacity)) for _ in range(2)]
-    bank = CategoricalBank(prior, np.zeros(capacity), *tables, np.zeros(capacity))
+    shapes = [(capacity,), (offset[-1], capacity), (offset[-1], capacity), (capacity,)]
+    bank = CategoricalBank(prior, *[np.zeros(shape) for shape in shapes])
     return family.cleared(bank, capacity)
 
 

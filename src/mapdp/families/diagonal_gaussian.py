@@ -215,8 +215,8 @@ def refresh(bank, k):
     bank.log_rates[k] = log_rates
     bank.power[k] = shape + 0.5
     bank.constant[k] = n_features * _level(strength, shape) - 0.5 * log_rates
-    if n > 1.0:
-        bank.constant_without[k] = n_features * _level(strength - 1.0, shape - 0.5)
+    others = n_features * _level(strength - 1.0, shape - 0.5) if n > 1.0 else 0.0
+    bank.constant_without[k] = others
 
 
 @inlined

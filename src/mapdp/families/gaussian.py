@@ -167,7 +167,8 @@ def _conditioned(scale: np.ndarray) -> np.ndarray:
     unit = np.where(variance > 0.0, variance, 1.0)
     scale = scale + np.diag(unit - variance)
     ridge = 1e-9  # of each column's own variance: far below any scale that a cluster could show
-    while np.linalg.eigvalsh(scale / np.sqrt(np.outer(unit, unit)))[0] < 1e-9:
+    root = np.sqrt(unit)
+    while np.linalg.eigvalsh(scale / root / root[:, None])[0] < 1e-9:
         scale = scale + np.diag(ridge * unit)
         ridge *= 10.0
     return scale
@@ -261,8 +262,7 @@ def refresh(bank, k):
     bank.weight[k] = strength / (strength + 1.0)
     bank.power[k] = 0.5 * (dof + 1.0)
     bank.constant[k] = _level(strength, dof, d) - 0.5 * log_det
-    if n > 1.0:
-        bank.constant_without[k] = _level(strength - 1.0, dof - 1.0, d)
+    bank.constant_without[k] = _level(strength - 1.0, dof - 1.0, d) if n > 1.0 else 0.0
 
 
 @inlined

@@ -1,0 +1,91 @@
+"""Every family and every process, with data to try them on. A new one is one row here."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from mapdp import (
+    Bernoulli,
+    Categorical,
+    DiagonalGaussian,
+    DirichletProcess,
+    Gaussian,
+    PitmanYor,
+    Poisson,
+    Product,
+)
+from mapdp.family import Family
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    family: Family
+    draw: Callable  # (rng, n) -> rows in two loose groups
+
+    def rows(self, rng, n):
+        return self.draw(rng, n)
+
+
+def _real(rng, n):
+    return rng.normal(size=(n, 3)) * [1.0, 2.0, 0.5] + 4.0 * rng.integers(0, 2, size=(n, 1))
+
+
+def _binary(rng, n):
+    group = rng.integers(0, 2, size=(n, 1))
+    return (rng.random((n, 4)) < np.where(group == 1, 0.9, 0.2)).astype(float)
+
+
+def _codes(rng, n):
+    group = rng.integers(0, 2, size=(n, 1))
+    return np.where(rng.random((n, 3)) < 0.8, 2 * group, rng.integers(0, 3, size=(n, 3))).astype(float)
+
+
+def _counts(rng, n):
+    return rng.poisson(np.where(rng.integers(0, 2, size=(n, 1)) == 1, 30.0, 2.0), (n, 2)).astype(float)
+
+
+def _mixed(rng, n):
+    return np.hstack([_binary(rng, n)[:, :2], _real(rng, n)[:, :2], _counts(rng, n)[:, :1]])
+
+
+DIAGONAL = DiagonalGaussian(mean=[1.0, 2.0, 0.0], strength=0.3, shape=1.5, rate=[1.0, 2.0, 0.5])
+FULL = Gaussian(
+    mean=[1.0, 2.0, 0.0],
+    strength=0.4,
+    dof=4.5,
+    scale=[[2.0, 0.5, 0.1], [0.5, 3.0, -0.2], [0.1, -0.2, 1.0]],
+)
+BERNOULLI = Bernoulli(success=[0.5, 1.0, 2.0, 0.7], failure=[1.0, 0.5, 1.5, 0.9])
+CATEGORICAL = Categorical(
+    levels=[[0, 1, 2], [0, 1, 2], [2, 1, 0]],
+    concentration=[[0.5, 0.2, 0.9], [1.0, 1.0, 1.0], [0.3, 0.3, 2.0]],
+)
+POISSON = Poisson(shape=[1.5, 0.7], rate=[0.2, 0.05])
+MIXED = Product(
+    [
+        (Poisson(1.0, 0.1), [4]),
+        (DiagonalGaussian([1.0, 0.0], 0.2, 1.0, [1.0, 2.0]), [3, 2]),
+        (Bernoulli(1.0, 1.0), [0, 1]),
+    ]
+)
+
+FAMILIES = [
+    Case("diagonal", DIAGONAL, _real),
+    Case("full", FULL, _real),
+    Case("bernoulli", BERNOULLI, _binary),
+    Case("categorical", CATEGORICAL, _codes),
+    Case("poisson", POISSON, _counts),
+    Case("product", MIXED, _mixed),
+]
+PROCESSES = {
+    "dp": DirichletProcess(0.7),
+    "pitman-yor": PitmanYor(0.7, 0.4),
+    "flat": PitmanYor(25.0, 0.0),
+}
+
+over_families = pytest.mark.parametrize("case", FAMILIES, ids=[case.name for case in FAMILIES])
+over_processes = pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES)
+over_gaussians = pytest.mark.parametrize("case", FAMILIES[:2], ids=["diagonal", "full"])

@@ -1,0 +1,261 @@
+"""What every family must do, checked against itself, against closed forms and against scipy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from mapdp import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson, family
+from tests.contract.cases import CATEGORICAL, DIAGONAL, FULL, POISSON, over_families, over_gaussians
+
+
+def seated_bank(case, X, capacity=1):
+    bank = case.family.bank(capacity)
+    for x in case.family.encode(X):
+        family.insert(bank, 0, x - case.family.origin)
+    family.refresh(bank, 0)
+    return bank
+
+
+def predictive(case, bank, k, x, capacity=1):
+    scores, scratch = np.zeros(capacity), np.zeros((case.family.scratch_rows, capacity))
+    family.log_predictive(bank, x, capacity, scores, scratch)
+    return scores[k]
+
+
+def centred(case, X):
+    return case.family.encode(X) - case.family.origin
+
+
+def statistics(bank):
+    """Yield all arrays of a bank that hold slots."""
+    for name, value in zip(bank._fields, bank, strict=True):
+        if name != "prior":
+            yield from statistics(value) if hasattr(value, "_fields") else [value]
+
+
+@over_families
+def test_predictive_is_ratio_of_marginals(case, rng):
+    X = case.rows(rng, 12)
+    for n in (0, 1, 2, 11):
+        bank = seated_bank(case, X[:n])
+        before, x = family.log_marginal(bank, 0), centred(case, X[n : n + 1])[0]
+        score = predictive(case, bank, 0, x)
+        family.insert(bank, 0, x)
+        family.refresh(bank, 0)
+        assert_allclose(score, family.log_marginal(bank, 0) - before, rtol=0, atol=1e-10)
+
+
+@over_families
+def test_an_empty_chair_has_marginal_one(case):
+    assert_allclose(family.log_marginal(case.family.bank(1), 0), 0.0, atol=1e-12)
+
+
+@over_families
+def test_remove_undoes_insert(case, rng):
+    X = case.rows(rng, 9)
+    bank, x = seated_bank(case, X), centred(case, case.rows(rng, 1))[0]
+    before = [array.copy() for array in statistics(bank)]
+    family.insert(bank, 0, x)
+    family.remove(bank, 0, x)
+    family.refresh(bank, 0)
+    for old, new in zip(before, statistics(bank), strict=True):
+        assert_allclose(new, old, rtol=1e-10, atol=1e-12)
+
+
+@over_families
+def test_leave_one_out_is_predictive_without_the_row(case, rng):
+    X = case.rows(rng, 8)
+    bank = seated_bank(case, X)
+    for i in range(len(X)):
+        others = seated_bank(case, np.delete(X, i, axis=0))
+        x = centred(case, X)[i]
+        left_out = family.log_leave_one_out(bank, 0, x)
+        assert_allclose(left_out, predictive(case, others, 0, x), rtol=0, atol=1e-10)
+
+
+@over_families
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_pour_is_inserting_the_rows(case, n, rng):
+    X = case.rows(rng, 10)
+    together, left, right = (seated_bank(case, rows) for rows in (X, X[:n], X[n:]))
+    family.pour(left, 0, right, 0)
+    family.refresh(left, 0)
+    for poured, inserted in zip(statistics(left), statistics(together), strict=True):
+        assert_allclose(poured, inserted, rtol=1e-10, atol=1e-10)
+
+
+@over_families
+def test_row_order_does_not_matter(case, rng):
+    X = case.rows(rng, 20)
+    shuffled = X[rng.permutation(20)]
+    assert_allclose(case.family.log_marginal(shuffled), case.family.log_marginal(X), rtol=1e-12)
+
+
+@over_families
+def test_all_chairs_are_scored_alike(case, rng):
+    """A chair's score depends neither on its place nor on its neighbours."""
+    X = case.rows(rng, 6)
+    x, bank = centred(case, X)[0], case.family.bank(5)
+    for row in centred(case, X[1:]):
+        family.insert(bank, 3, row)
+    family.refresh(bank, 3)
+    alone = predictive(case, seated_bank(case, X[1:]), 0, x)
+    assert_allclose(predictive(case, bank, 3, x, capacity=5), alone, rtol=1e-13)
+    prior = predictive(case, case.family.bank(1), 0, x)
+    assert_allclose(predictive(case, bank, 4, x, capacity=5), prior, rtol=1e-13)
+
+
+@over_families
+def test_clear_makes_a_chair_new(case, rng):
+    bank = seated_bank(case, case.rows(rng, 7))
+    family.clear(bank, 0)
+    family.refresh(bank, 0)
+    for cleared, new in zip(statistics(bank), statistics(case.family.bank(1)), strict=True):
+        assert_allclose(cleared, new)
+
+
+@over_families
+def test_posterior_as_prior_gives_the_predictive(case, rng):
+    X = case.rows(rng, 6)
+    updated = case.family.posterior(seated_bank(case, X[1:]), 0)
+    expected = case.family.log_predictive(X[0], X[1:])
+    assert_allclose(updated.log_marginal(X[:1]), expected, rtol=1e-10)
+
+
+@over_families
+def test_samples_follow_the_predictive(case):
+    """The mean log density of draws is minus the entropy: compare two halves and a wrong density."""
+    rng = np.random.default_rng(3)
+    updated = case.family.posterior(seated_bank(case, case.rows(rng, 30)), 0)
+    own = np.array([updated.log_marginal(x[None]) for x in updated.sample(600, rng)])
+    other = np.array([updated.log_marginal(x[None]) for x in case.family.sample(600, rng)])
+    halves = own[:300].mean() - own[300:].mean()
+    assert abs(halves) < 5 * own.std() / np.sqrt(150)
+    assert own.mean() > other.mean() + 3 * other.std() / np.sqrt(600)
+
+
+@over_families
+def test_empirical_prior_is_proper(case, rng):
+    X = case.rows(rng, 50)
+    made = (
+        type(case.family).empirical(X)
+        if case.name != "product"
+        else type(case.family).empirical(X, [(type(part), c) for part, c in case.family.parts])
+    )
+    assert np.isfinite(made.log_marginal(X))
+
+
+@over_gaussians
+def test_an_offset_does_not_change_a_gaussian(case, rng):
+    """Cells are multiples of 2^-20, so that adding 1e8 to them is exact."""
+    X = np.round(case.rows(rng, 15) * 2**20) / 2**20
+    prior_mean = np.round(case.family.mean * 2**20) / 2**20
+    fields = {"strength": case.family.strength, "shape": 1.5, "rate": [1, 2, 0.5]}
+    if case.name == "full":
+        fields = {"strength": case.family.strength, "dof": 4.5, "scale": case.family.scale}
+    near = type(case.family)(mean=prior_mean, **fields)
+    far = type(case.family)(mean=prior_mean + 1e8, **fields)
+    assert far.log_marginal(X + 1e8) == near.log_marginal(X)
+    assert far.log_predictive(X[0] + 1e8, X[1:] + 1e8) == near.log_predictive(X[0], X[1:])
+
+
+@over_gaussians
+@pytest.mark.parametrize("unit", [1e-100, 1e-8, 1e8, 1e100])
+def test_units_shift_a_gaussian_by_a_constant(case, unit, rng):
+    X = case.rows(rng, 10)
+    family_ = type(case.family).empirical(X)
+    in_unit = type(case.family).empirical(X * unit)
+    shift = X.size * np.log(unit)
+    assert_allclose(in_unit.log_marginal(X * unit) + shift, family_.log_marginal(X), rtol=1e-9)
+
+
+def test_a_far_row_leaves_no_trace(rng):
+    """A row 1e9 standard deviations away comes and goes; the variance comes back exactly."""
+    bank = seated_bank(type("C", (), {"family": DIAGONAL}), rng.normal(size=(20, 3)))
+    before = bank.rate.copy()
+    far = np.full(3, 1e9)
+    family.insert(bank, 0, far)
+    family.refresh(bank, 0)
+    inside = family.log_leave_one_out(bank, 0, far)
+    family.remove(bank, 0, far)
+    family.refresh(bank, 0)
+    assert_allclose(bank.rate, before, rtol=1e-14)
+    scores = np.zeros(1)
+    family.log_predictive(bank, far, 1, scores, np.zeros((1, 1)))
+    assert_allclose(inside, scores[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [DiagonalGaussian, Gaussian])
+def test_constant_columns_are_safe(kind, rng):
+    X = np.column_stack([rng.normal(size=12), np.full(12, 0.1), np.full(12, 1e8 + 0.1)])
+    made = kind.empirical(X)
+    assert np.isfinite(made.log_marginal(X))
+    assert np.isfinite(made.log_predictive(X[0] + 1.0, X))
+
+
+def test_one_row_is_enough_for_every_recipe():
+    for kind in (DiagonalGaussian, Gaussian, Bernoulli, Categorical, Poisson):
+        X = np.ones((1, 2))
+        assert np.isfinite(kind.empirical(X).log_marginal(X))
+
+
+def test_diagonal_gaussian_is_a_product_of_student_t(rng):
+    x = rng.normal(size=3)
+    scale = np.sqrt(DIAGONAL.rate * (DIAGONAL.strength + 1) / (DIAGONAL.strength * DIAGONAL.shape))
+    expected = stats.t(2 * DIAGONAL.shape, DIAGONAL.mean, scale).logpdf(x).sum()
+    assert_allclose(DIAGONAL.log_marginal(x[None]), expected, rtol=1e-12)
+
+
+def test_gaussian_is_a_multivariate_student_t(rng):
+    x, dof = rng.normal(size=3), FULL.dof - 3 + 1
+    shape = FULL.scale * (FULL.strength + 1) / (FULL.strength * dof)
+    expected = stats.multivariate_t(FULL.mean, shape, dof).logpdf(x)
+    assert_allclose(FULL.log_marginal(x[None]), expected, rtol=1e-12)
+
+
+def test_gaussian_in_one_column_is_the_diagonal_one(rng):
+    X = rng.normal(size=(8, 1))
+    full = Gaussian(mean=[0.5], strength=0.7, dof=3.0, scale=[[4.0]])
+    diagonal = DiagonalGaussian(mean=[0.5], strength=0.7, shape=1.5, rate=[2.0])
+    assert_allclose(full.log_marginal(X), diagonal.log_marginal(X), rtol=1e-12)
+
+
+def test_categorical_is_a_dirichlet_multinomial(rng):
+    X = rng.integers(0, 3, size=(9, 3)).astype(float)
+    expected = 0.0
+    for levels, weight, column in zip(CATEGORICAL.levels, CATEGORICAL.concentration, X.T, strict=True):
+        tally = [(column == level).sum() for level in levels]
+        multinomial = stats.multinomial(9, [1 / 3] * 3).logpmf(tally) + 9 * np.log(3)
+        expected += stats.dirichlet_multinomial(weight, 9).logpmf(tally) - multinomial
+    assert_allclose(CATEGORICAL.log_marginal(X), expected, rtol=1e-12)
+
+
+def test_bernoulli_is_a_beta_binomial():
+    X = np.array([[1.0], [0.0], [1.0], [1.0]])
+    expected = stats.betabinom(4, 0.6, 1.3).logpmf(3) - np.log(4)
+    assert_allclose(Bernoulli([0.6], [1.3]).log_marginal(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [0.0, 1.0, 7.0, 40.0, 3000.0])
+def test_poisson_is_a_negative_binomial(x):
+    row = np.array([x, x])
+    expected = stats.nbinom(POISSON.shape, POISSON.rate / (POISSON.rate + 1)).logpmf(row).sum()
+    assert_allclose(POISSON.log_marginal(row[None]), expected, rtol=1e-11)
+
+
+@over_families
+def test_summary_matches_the_draws(case):
+    rng = np.random.default_rng(0)
+    updated = case.family.posterior(seated_bank(case, case.rows(rng, 60)), 0)
+    parts = updated.parts if case.name == "product" else [(updated, range(updated.n_features))]
+    draws = updated.sample(4000, rng)
+    for part, columns in parts:
+        mine, summary = draws[:, list(columns)], part.summary()
+        if "mean" in summary:
+            error = np.abs(mine.mean(axis=0) - summary["mean"])
+            assert (error < 5 * mine.std(axis=0) / np.sqrt(4000)).all()
+            assert_allclose(mine.var(axis=0), summary["variance"], rtol=0.25)
+        else:
+            first = (mine[:, 0] == part.levels[0][0]).mean()
+            assert abs(first - summary["probability"][0][0]) < 0.04

@@ -1,0 +1,120 @@
+"""The sweep is the paper's algorithm, for every family and process."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from mapdp import MAPDP, log_joint, log_pseudo_likelihood
+from mapdp.model import seated
+from mapdp.search.run import Problem, Run
+from mapdp.state import new_state
+from tests.contract.cases import PROCESSES, over_families, over_processes
+from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep
+
+
+def run_from(X, family, process, labels=None, capacity=16):
+    problem = Problem(X, family, process, 100, 0.0, lambda step: None)
+    if labels is None:
+        return Run(problem, new_state(len(X), family, process, capacity))
+    return Run(problem, seated(X, labels, family, process))
+
+
+@over_families
+@over_processes
+def test_joint_of_every_partition_is_exact(case, process, rng):
+    X = case.rows(rng, 5)
+    exact = ExactModel(case.family, process, X)
+    for labels in all_partitions(5):
+        value = log_joint(X, labels, alpha=process.alpha, discount=process.discount, family=case.family)
+        assert_allclose(value, exact.log_joint(labels), rtol=1e-10)
+
+
+@over_families
+@over_processes
+def test_labels_are_those_of_the_naive_algorithm_after_every_sweep(case, process, rng):
+    X = case.rows(rng, 40)
+    encoded = case.family.encode(X)
+    order = rng.permutation(40).astype(np.int32)
+    run = run_from(encoded, case.family, process)
+    naive = naive_sweep(case.family, process, X, np.full(40, -1), order)
+    run.start(order)
+    for _ in range(4):
+        assert canonical(run.state.labels) == canonical(naive)
+        run.record(run.visit(np.arange(40, dtype=np.int32)))
+        naive = naive_sweep(case.family, process, X, naive, range(40))
+
+
+@over_families
+@over_processes
+def test_joint_never_drops_and_is_exact_along_the_way(case, process, rng):
+    X = case.rows(rng, 60)
+    run = run_from(case.family.encode(X), case.family, process, np.arange(60, dtype=np.int32))
+    run.start(np.arange(60, dtype=np.int32))
+    for _ in range(5):
+        step = run.record(run.visit(np.arange(60, dtype=np.int32)))
+        fresh = log_joint(
+            X, run.state.labels, alpha=process.alpha, discount=process.discount, family=case.family
+        )
+        assert_allclose(step.log_joint, fresh, rtol=1e-11)
+    joints = [step.log_joint for step in run.trace]
+    assert (np.diff(joints) > -1e-9).all()
+
+
+@over_families
+def test_capacity_does_not_change_the_result(case, rng):
+    X, process = case.rows(rng, 60), PROCESSES["flat"]
+    runs = [run_from(case.family.encode(X), case.family, process, capacity=c) for c in (1, 2, 64)]
+    for run in runs:
+        run.start(np.arange(60, dtype=np.int32))
+        run.settle()
+    assert runs[0].state.n_clusters > 2
+    for run in runs[1:]:
+        assert (run.state.labels == runs[0].state.labels).all()
+        assert run.trace[-1].log_joint == runs[0].trace[-1].log_joint
+
+
+@over_families
+@over_processes
+def test_no_single_move_improves_the_outcome(case, process, rng):
+    X = case.rows(rng, 12)
+    model = MAPDP(
+        process.alpha, discount=process.discount, family=case.family, search="icm", init="singletons"
+    ).fit(X)
+    exact = ExactModel(case.family, process, X)
+    best = exact.log_joint(model.labels_)
+    assert_allclose(best, model.log_joint_, rtol=1e-10)
+    for i in range(12):
+        for k in range(model.n_clusters_ + 1):
+            changed = model.labels_.copy()
+            changed[i] = k
+            assert exact.log_joint(changed) <= best + 1e-8
+
+
+@over_families
+def test_a_given_partition_settles_at_its_own_fixed_point(case, rng):
+    X, labels = case.rows(rng, 30), rng.integers(0, 4, size=30)
+    model = MAPDP(0.7, family=case.family, init=labels, search="icm").fit(X)
+    again = MAPDP(0.7, family=case.family, init=model.labels_, search="icm").fit(X)
+    assert again.trace_[1].n_moved == 0
+    assert (again.labels_ == model.labels_).all()
+    naive = labels
+    for _ in range(model.n_iter_):
+        naive = naive_sweep(case.family, PROCESSES["dp"], X, naive, range(30))
+    assert canonical(model.labels_) == canonical(naive)
+
+
+@over_families
+def test_pseudo_likelihood_is_what_the_paper_prints(case, rng):
+    X, labels = case.rows(rng, 8), np.array([0, 0, 1, 1, 1, 2, 0, 1])
+    expected = PROCESSES["dp"].log_eppf(np.bincount(labels))
+    for i in range(8):
+        others = (labels == labels[i]) & (np.arange(8) != i)
+        expected += case.family.log_predictive(X[i], X[others])
+    value = log_pseudo_likelihood(X, labels, alpha=0.7, family=case.family)
+    assert_allclose(value, expected, rtol=1e-10)
+
+
+@over_families
+def test_emptied_clusters_are_counted_and_their_chairs_reused(case, rng):
+    X = case.rows(rng, 40)
+    model = MAPDP(0.7, family=case.family, init="singletons", search="icm").fit(X)
+    assert sum(step.n_emptied for step in model.trace_) >= 40 - model.n_clusters_ > 0

@@ -1,0 +1,61 @@
+"""Exact oracles: every partition of a few rows, and the algorithm written as the paper prints it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mapdp.process import Process
+
+
+def all_partitions(n: int) -> Iterator[np.ndarray]:
+    """Yield every partition of n rows, clusters numbered in order of appearance."""
+
+    def extend(prefix: list[int], n_clusters: int) -> Iterator[np.ndarray]:
+        if len(prefix) == n:
+            yield np.array(prefix)
+            return
+        for k in range(n_clusters + 1):
+            yield from extend([*prefix, k], max(n_clusters, k + 1))
+
+    yield from extend([], 0)
+
+
+class ExactModel:
+    """log p(x, z) from marginals of subsets of rows, each computed once."""
+
+    def __init__(self, family, process: Process, X: np.ndarray) -> None:
+        self.family, self.process, self.X = family, process, X
+        self._marginals: dict[tuple[int, ...], float] = {}
+
+    def log_marginal(self, rows: tuple[int, ...]) -> float:
+        if rows not in self._marginals:
+            self._marginals[rows] = self.family.log_marginal(self.X[list(rows)])
+        return self._marginals[rows]
+
+    def log_joint(self, labels: np.ndarray) -> float:
+        clusters = [tuple(np.flatnonzero(labels == k)) for k in np.unique(labels)]
+        likelihood = sum(self.log_marginal(rows) for rows in clusters)
+        return likelihood + self.process.log_eppf([len(rows) for rows in clusters])
+
+
+def canonical(labels: np.ndarray) -> tuple[int, ...]:
+    """Return the labels with clusters numbered in order of appearance."""
+    names: dict[int, int] = {}
+    return tuple(names.setdefault(int(k), len(names)) for k in labels)
+
+
+def naive_sweep(family, process: Process, X: np.ndarray, labels: np.ndarray, order) -> np.ndarray:
+    """Visit rows in order; statistics are worked out from the rows every time; -1 is standing."""
+    labels = labels.copy()
+    for i in order:
+        others = np.flatnonzero((labels >= 0) & (np.arange(len(X)) != i))
+        chairs = np.unique(labels[others])
+        members = [others[labels[others] == k] for k in chairs]
+        scores = [family.log_predictive(X[i], X[rows]) for rows in members]
+        scores = np.array(scores) + process.log_join([len(rows) for rows in members])
+        empty = family.log_predictive(X[i], X[:0]) + process.log_open(len(chairs))
+        if len(chairs) and scores.max() >= empty:
+            labels[i] = chairs[int(np.argmax(scores))]
+        elif labels[i] < 0 or labels[i] in chairs:
+            labels[i] = labels.max() + 1
+    return labels
