@@ -26,16 +26,24 @@ class ExactModel:
     def __init__(self, family, process: Process, X: np.ndarray) -> None:
         self.family, self.process, self.X = family, process, X
         self._marginals: dict[tuple[int, ...], float] = {}
+        self._priors: dict[tuple[int, ...], float] = {}
 
     def log_marginal(self, rows: tuple[int, ...]) -> float:
         if rows not in self._marginals:
             self._marginals[rows] = self.family.log_marginal(self.X[list(rows)])
         return self._marginals[rows]
 
-    def log_joint(self, labels: np.ndarray) -> float:
-        clusters = [tuple(np.flatnonzero(labels == k)) for k in np.unique(labels)]
-        likelihood = sum(self.log_marginal(rows) for rows in clusters)
-        return likelihood + self.process.log_eppf([len(rows) for rows in clusters])
+    def log_prior(self, sizes: tuple[int, ...]) -> float:
+        if sizes not in self._priors:
+            self._priors[sizes] = self.process.log_eppf(sizes)
+        return self._priors[sizes]
+
+    def log_joint(self, labels) -> float:
+        clusters: dict[int, list[int]] = {}
+        for i, k in enumerate(labels):
+            clusters.setdefault(int(k), []).append(i)
+        likelihood = sum(self.log_marginal(tuple(rows)) for rows in clusters.values())
+        return likelihood + self.log_prior(tuple(sorted(map(len, clusters.values()))))
 
 
 def canonical(labels: np.ndarray) -> tuple[int, ...]:

@@ -38,14 +38,14 @@ def test_exact_sums_give_the_variance_far_from_zero(values, offset):
     values = [float(np.round(v * 8) / 8 + np.round(offset) * 1e3) for v in values]
     total, lost, square, square_lost = 0.0, 0.0, 0.0, 0.0
     for value in values:
-        total, lost = exact.added(total, lost, value)
+        total, lost = exact.added(total, lost, value, 0.0)
         p, e = exact.two_product(value, value)
-        square, square_lost = exact.added(square, square_lost, p)
-        square, square_lost = exact.added(square, square_lost, e)
+        square, square_lost = exact.added(square, square_lost, p, e)
     with mpmath.workdps(60):
         mean = mpmath.fsum(values) / len(values)
         expected = float(mpmath.fsum((mpmath.mpf(v) - mean) ** 2 for v in values))
-    found = exact.squares_about_mean(total, lost, square, square_lost, float(len(values)))
+    n = float(len(values))
+    found = exact.squares_about_mean(total, lost, square, square_lost, n, 1.0 / n)
     assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
 
 

@@ -24,7 +24,9 @@ from numba.extending import intrinsic, overload
 _SOURCE = pathlib.Path(__file__).parent
 _CONFIG: Any = numba.config
 # Contraction lets a multiply and an add fuse; anything looser would break the bit tricks of `log`.
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+# Without `nrt` arrays are not counted: kernels own none (Python does, and makes all working space), and
+# counting every array that a loop touches costs more than scoring a row.
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
 _INLINED: Any = {**_OPTIONS, "forceinline": True}
 _KEPT_GENERATIONS = 3  # caches of older sources that survive, so that switching branches stays cheap
 

@@ -31,19 +31,21 @@ def two_product(a, b):
 
 
 @inlined
-def added(high, low, number):
-    """Add a float to an exact sum."""
+def added(high, low, number, error):
+    """Add a number, and what it lost to rounding before, to an exact sum."""
     s, e = two_sum(high, number)
-    return two_sum(s, e + low)
+    e += low + error
+    total = s + e
+    return total, e - (total - s)
 
 
 @inlined
-def squares_about_mean(sum_high, sum_low, square_high, square_low, n):
+def squares_about_mean(sum_high, sum_low, square_high, square_low, n, inverse_n):
     """Return sum (x - mean)^2 from the exact sums of x and x^2 over n rows."""
     p, e = two_product(sum_high, sum_high)
     e += 2.0 * sum_high * sum_low
-    q = p / n
+    q = p * inverse_n  # nearly p / n; what it misses is in the rest
     r, s = two_product(q, n)
-    rest = ((p - r) - s + e) / n
+    rest = ((p - r) - s + e) * inverse_n
     high, low = two_sum(square_high, -q)
     return max(high + (low + square_low - rest), 0.0)

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from mapdp import checks
-from mapdp._jit import verb
+from mapdp._jit import kernel, verb
 from mapdp.checks import Names
 
 Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
@@ -159,14 +159,19 @@ def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:
         if name == "prior":
             continue
         if isinstance(old, np.ndarray):
-            new[..., : len(slots)] = old[..., slots]
+            new[..., : len(slots)] = old.take(slots, axis=-1)
         elif hasattr(old, "_fields"):
             copy_slots(old, new, slots)
 
 
-def cleared(bank: Bank, capacity: int) -> Bank:
-    """Make all chairs of a new bank empty and ready to be scored."""
+@kernel
+def _clear_all(bank, capacity):
     for k in range(capacity):
         clear(bank, k)
         refresh(bank, k)
+
+
+def cleared(bank: Bank, capacity: int) -> Bank:
+    """Make all chairs of a new bank empty and ready to be scored."""
+    _clear_all(bank, capacity)
     return bank

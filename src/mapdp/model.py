@@ -10,7 +10,7 @@ import numpy as np
 
 from mapdp import checks
 from mapdp.family import Family, Parameters
-from mapdp.kernels.joint import build, log_marginals
+from mapdp.kernels import joint as kernels
 from mapdp.kernels.score import score_left_out
 from mapdp.process import DirichletProcess, Process, make_process
 from mapdp.state import CHAIRS, FIRST_CAPACITY, OPEN, TAKEN, State, new_state
@@ -27,14 +27,20 @@ def seated(X: np.ndarray, labels: np.ndarray, family: Family, process: Process) 
     state.joins[:n_clusters] = process.log_join(sizes)
     state.joins[n_clusters] = state.opens[n_clusters]
     state.counters[[TAKEN, CHAIRS, OPEN]] = n_clusters, n_clusters + 1, n_clusters
-    build(X, state.labels, state.sizes, state.origin, state.x, state.bank)
+    kernels.build(X, state.labels, state.sizes, state.origin, state.x, state.bank)
     return state
 
 
 def state_log_joint(state: State, process: Process) -> float:
     """Return log p(x, z) of a state."""
-    taken = state.sizes[state.sizes > 0]
-    return float(log_marginals(state.sizes, state.bank)) + process.log_eppf(taken)
+    return kernels.log_joint(state, np.empty(state.capacity)) - process.log_total(len(state.labels))
+
+
+def worth_of_chairs(state: State) -> np.ndarray:
+    """Return the log density of the rows on each chair, 0 for an empty one."""
+    worth = np.zeros(state.capacity)
+    kernels.log_joint(state, worth)
+    return worth
 
 
 def _given(

@@ -6,6 +6,7 @@ one short table, and a new prior is a few lines here and none elsewhere.
 """
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,16 @@ class Process:
         """Return the log weight of a new chair when `n_clusters` are taken."""
         raise NotImplementedError
 
-    def log_eppf(self, sizes: Any) -> float:
-        """Return the log probability of a partition with these cluster sizes."""
+    def log_total(self, n: float) -> float:
+        """Return the log of the sum of weights of all partitions of n rows."""
         raise NotImplementedError
+
+    def log_eppf(self, sizes: Any) -> float:
+        """Return the log probability of a partition with these cluster sizes (paper, eq. 1)."""
+        sizes = np.asarray(sizes, dtype=np.float64)
+        opened = self.log_open(np.arange(len(sizes))).sum()
+        joined = (gammaln(sizes - self.discount) - gammaln(1.0 - self.discount)).sum()
+        return float(opened + joined) - self.log_total(sizes.sum())
 
     def log_join(self, sizes: Any) -> np.ndarray:
         """Return the log weight of a taken chair for each size."""
@@ -84,12 +92,9 @@ class PitmanYor(Process):
         """Return the log weight of a new chair when `n_clusters` are taken."""
         return np.log(self.alpha + self.discount * np.asarray(n_clusters, dtype=np.float64))
 
-    def log_eppf(self, sizes: Any) -> float:
-        """Return the log probability of a partition with these cluster sizes (paper, eq. 1)."""
-        sizes = np.asarray(sizes, dtype=np.float64)
-        opened = self.log_open(np.arange(len(sizes))).sum()
-        joined = (gammaln(sizes - self.discount) - gammaln(1.0 - self.discount)).sum()
-        return float(opened + joined + gammaln(self.alpha) - gammaln(self.alpha + sizes.sum()))
+    def log_total(self, n: float) -> float:
+        """Return the log of alpha (alpha + 1) ... (alpha + n - 1)."""
+        return math.lgamma(self.alpha + n) - math.lgamma(self.alpha)
 
 
 class DirichletProcess(PitmanYor):

@@ -60,11 +60,14 @@ def _half_step_series(a):
 @inlined
 def log_gamma_half_step(a):
     """Return log gamma(a + 1/2) - log gamma(a)."""
-    lowered = 1.0
-    while a < 12.0:  # where the series has reached rounding error
-        lowered *= a / (a + 0.5)
-        a += 1.0
-    return 0.5 * log(a) + _half_step_series(a) + log(lowered)
+    if a >= 12.0:  # where the series has reached rounding error
+        return 0.5 * log(a) + _half_step_series(a)
+    above, below = 1.0, 1.0
+    for i in range(12):
+        above *= a + i
+        below *= a + i + 0.5
+    a += 12.0
+    return 0.5 * log(a) + _half_step_series(a) + log(above / below)
 
 
 @inlined

@@ -18,6 +18,7 @@ TAKEN = 0  # chairs that somebody sits on
 CHAIRS = 1  # chairs that are scored: all that were ever taken, and the open one
 OPEN = 2  # the empty chair that a new cluster would take, -1 where none is left
 EMPTIED = 3  # clusters that lost their last row so far
+MOVED = 4  # rows that changed their chair so far
 
 
 class State(NamedTuple):
@@ -28,7 +29,7 @@ class State(NamedTuple):
     joins: np.ndarray  # (K,) log prior weight of each chair for the next row
     opens: np.ndarray  # (K + 1,) log prior weight of a new chair, by the number of chairs taken
     discount: float
-    counters: np.ndarray  # (4,) TAKEN, CHAIRS, OPEN, EMPTIED
+    counters: np.ndarray  # (5,) TAKEN, CHAIRS, OPEN, EMPTIED, MOVED
     bank: Any
     origin: np.ndarray  # (D,) what rows are measured from
     x: np.ndarray  # (D,) the row in hand
@@ -49,7 +50,7 @@ class State(NamedTuple):
 def new_state(n_rows: int, family: Family, process: Process, capacity: int = FIRST_CAPACITY) -> State:
     """Return a state in which nobody sits."""
     state = _furnished(np.full(n_rows, -1, dtype=np.int32), family, process, capacity)
-    state.counters[:] = 0, 1, 0, 0
+    state.counters[:] = 0, 1, 0, 0, 0
     state.joins[0] = state.opens[0]
     return state
 
@@ -61,7 +62,7 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
         joins=np.full(capacity, -np.inf),
         opens=np.asarray(process.log_open(np.arange(capacity + 1)), dtype=np.float64),
         discount=float(process.discount),
-        counters=np.zeros(4, dtype=np.int64),
+        counters=np.zeros(5, dtype=np.int64),
         bank=family.bank(capacity),
         origin=np.ascontiguousarray(family.origin, dtype=np.float64),
         x=np.zeros(family.n_features),
@@ -87,11 +88,12 @@ def grown(state: State, family: Family, process: Process) -> State:
 
 def by_falling_size(labels: np.ndarray) -> np.ndarray:
     """Return the labels with clusters numbered by falling size, ties by first appearance."""
-    _, first, inverse, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
-    order = np.lexsort((first, -sizes))
-    ranks = np.empty(len(order), dtype=np.int32)
-    ranks[order] = np.arange(len(order))
-    return ranks[inverse]
+    sizes = np.bincount(labels)
+    first = np.full(len(sizes), len(labels))
+    first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
+    ranks = np.empty(len(sizes), dtype=np.int32)
+    ranks[np.lexsort((first, -sizes))] = np.arange(len(sizes))
+    return ranks[labels]
 
 
 def predictive_bank(bank: Bank, family: Family, n_clusters: int) -> Bank:

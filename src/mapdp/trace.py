@@ -1,18 +1,21 @@
-"""Knows what happened in a run: one Step per sweep."""
+"""Knows what happened: one Step per sweep or round of moves, one Init per start."""
 
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Step(NamedTuple):
-    """What one sweep did.
+    """What one sweep, or one round of moves, did.
 
     Examples
     --------
-    >>> print(Step(sweep=1, n_clusters=3, n_moved=7, n_emptied=0, log_joint=-12.5, seconds=0.01))
-    sweep   1    3 clusters       7 rows moved  log joint -12.5000  0.01 s
+    >>> print(Step("sweep", sweep=1, n_clusters=3, n_moved=7, n_emptied=0, log_joint=-12.5, seconds=0.01))
+    sweep      1    3 clusters       7 rows moved  log joint -12.5000  0.01 s
     """
 
-    sweep: int  # 0 is the start, before the first full sweep
+    move: str  # "start", "sweep", "merge", "split", "divide" or "dissolve"
+    sweep: int  # full sweeps so far
     n_clusters: int
     n_moved: int  # rows that changed their cluster
     n_emptied: int  # clusters that lost their last row
@@ -21,6 +24,30 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"sweep {self.sweep:3d} {self.n_clusters:4d} clusters {self.n_moved:7d} rows moved  "
+            f"{self.move:8s} {self.sweep:3d} {self.n_clusters:4d} clusters {self.n_moved:7d} rows moved  "
             f"log joint {self.log_joint:.4f}  {self.seconds:.2f} s"
         )
+
+
+class Init(NamedTuple):
+    """Where one start ended, beside the start that won."""
+
+    log_joint: float
+    n_clusters: int
+    agreement: float  # adjusted Rand index with the winner: 1 is the same partition
+
+
+def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the adjusted Rand index of two partitions with clusters 0, 1, ...
+
+    It is scikit-learn's, at a tenth of the time on labels that are known to be in order.
+    """
+    table = np.bincount(a.astype(np.int64) * (int(b.max()) + 1) + b).astype(np.float64)
+    both, in_a, in_b = (_pairs(sizes) for sizes in (table, np.bincount(a), np.bincount(b)))
+    expected = in_a * in_b / max(_pairs(np.array([len(a)])), 1.0)
+    room = 0.5 * (in_a + in_b) - expected
+    return float((both - expected) / room) if room > 0.0 else 1.0
+
+
+def _pairs(sizes: np.ndarray) -> float:
+    return float((sizes * (sizes - 1.0) / 2.0).sum())

@@ -39,7 +39,7 @@ def test_labels_are_those_of_the_naive_algorithm_after_every_sweep(case, process
     run.start(order)
     for _ in range(4):
         assert canonical(run.state.labels) == canonical(naive)
-        run.record(run.visit(np.arange(40, dtype=np.int32)))
+        run.record("sweep", run.visit(np.arange(40, dtype=np.int32)))
         naive = naive_sweep(case.family, process, X, naive, range(40))
 
 
@@ -50,7 +50,7 @@ def test_joint_never_drops_and_is_exact_along_the_way(case, process, rng):
     run = run_from(case.family.encode(X), case.family, process, np.arange(60, dtype=np.int32))
     run.start(np.arange(60, dtype=np.int32))
     for _ in range(5):
-        step = run.record(run.visit(np.arange(60, dtype=np.int32)))
+        step = run.record("sweep", run.visit(np.arange(60, dtype=np.int32)))
         fresh = log_joint(
             X, run.state.labels, alpha=process.alpha, discount=process.discount, family=case.family
         )

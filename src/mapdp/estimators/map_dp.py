@@ -4,6 +4,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from mapdp import checks
@@ -11,8 +12,9 @@ from mapdp.estimators.base import Mixture, generator
 from mapdp.family import Family
 from mapdp.process import make_process
 from mapdp.search import searches
-from mapdp.search.run import Problem
-from mapdp.trace import Step
+from mapdp.search.run import Found, Problem
+from mapdp.search.searches import Start
+from mapdp.trace import Init, Step, adjusted_rand
 
 
 class MAPDP(Mixture):
@@ -83,7 +85,7 @@ class MAPDP(Mixture):
         discount: float = 0.0,
         family: Family | None = None,
         init: Any = "sequential",
-        search: str = "icm",
+        search: str = "split-merge",
         n_init: int = 1,
         max_iter: int = 1000,
         tol: float = 0.0,
@@ -119,9 +121,10 @@ class MAPDP(Mixture):
         max_iter, tol = checks.whole("max_iter", self.max_iter, 1), checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, searches.NAMES)
         checks.whole("n_init", self.n_init, 1)
-        problem = Problem(self._read(X), self.family_, process, max_iter, tol, self._tell)
-        starts = searches.best_of(problem, self.init, self._orders(len(problem.X)), self.n_jobs)
-        best = max(starts, key=lambda found: found.log_joint)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        problem = Problem(self._read(X), self.family_, process, max_iter, tol, n_jobs, self._tell)
+        found = searches.from_every_start(problem, self.search, self._starts(len(problem.X)), n_jobs)
+        best = max(found, key=lambda one: one.log_joint)
         if not best.converged:
             warnings.warn(
                 f"rows were still moving after max_iter={max_iter} sweeps. Hint: raise max_iter or tol.",
@@ -129,18 +132,37 @@ class MAPDP(Mixture):
                 stacklevel=2,
             )
         self._keep(best.state, process)
+        self.inits_ = [self._compared(one) for one in found]
         self.log_joint_ = best.log_joint
         self.trace_ = best.trace
-        self.n_iter_ = len(best.trace) - 1
+        self.n_iter_ = best.trace[-1].sweep
         return self
 
-    def _orders(self, n_rows: int) -> list[np.ndarray]:
-        """Return the order of seating of each start; row order comes first where no seed is given."""
-        rng = generator(self.random_state)
-        orders = [rng.permutation(n_rows).astype(np.int32) for _ in range(self.n_init)]
-        if self.random_state is None:
-            orders[0] = np.arange(n_rows, dtype=np.int32)
-        return orders
+    def _starts(self, n_rows: int) -> list[Start]:
+        """Return how each start begins; without a seed the first seats the rows in row order.
+
+        Every second start of a split-merge search is around seeds instead of sequential: the two
+        kinds get stuck in different places.
+        """
+        starts = []
+        seeds = generator(self.random_state).integers(2**63, size=self.n_init)
+        for number, seed in enumerate(seeds):
+            rng = np.random.default_rng(seed)
+            in_row_order = self.random_state is None and number == 0
+            order = np.arange(n_rows) if in_row_order else rng.permutation(n_rows)
+            seeded = (
+                number % 2 == 1
+                and self.search == "split-merge"
+                and isinstance(self.init, str)
+                and self.init == "sequential"
+            )
+            starts.append(Start("seeds" if seeded else self.init, order.astype(np.int32), rng))
+        return starts
+
+    def _compared(self, found: Found) -> Init:
+        """Report one start beside the winner."""
+        agreement = adjusted_rand(self.labels_, found.state.labels)
+        return Init(found.log_joint, found.state.n_clusters, agreement)
 
     def _tell(self, step: Step) -> None:
         if self.verbose:

@@ -25,6 +25,8 @@ class Prior(NamedTuple):
     strength: float
     shape: float
     rate: np.ndarray  # (D,)
+    inverse_rate: np.ndarray  # (D,)
+    log_rates: float  # sum over columns of log rate
 
 
 class DiagonalGaussianBank(NamedTuple):
@@ -39,10 +41,10 @@ class DiagonalGaussianBank(NamedTuple):
     mean: np.ndarray  # (D, K) posterior mean m
     rate: np.ndarray  # (D, K) posterior rate b
     weight: np.ndarray  # (D, K) c / (2 b (c + 1))
-    log_rates: np.ndarray  # (K,) sum over columns of log b
+    log_growth: np.ndarray  # (K,) sum over columns of log b / b0
     power: np.ndarray  # (K,) a + 1/2
     constant: np.ndarray  # (K,) log density at the mean
-    constant_without: np.ndarray  # (K,) the same for one row fewer, up to the rates
+    constant_without: np.ndarray  # (K,) the same for one row fewer, but for what that does to b
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -102,10 +104,10 @@ class DiagonalGaussian(Family):
 
     def bank(self, capacity: int) -> DiagonalGaussianBank:
         """Return a bank of `capacity` empty chairs."""
-        prior = Prior(float(self.strength), float(self.shape), self.rate)
-        matrices = [np.zeros((self.n_features, capacity)) for _ in range(7)]
-        vectors = [np.zeros(capacity) for _ in range(4)]
-        bank = DiagonalGaussianBank(prior, np.zeros(capacity), *matrices, *vectors)
+        log_rates = float(np.log(self.rate).sum())
+        prior = Prior(float(self.strength), float(self.shape), self.rate, 1.0 / self.rate, log_rates)
+        n, *vectors = np.zeros((5, capacity))
+        bank = DiagonalGaussianBank(prior, n, *np.zeros((7, self.n_features, capacity)), *vectors)
         return family.cleared(bank, capacity)
 
     def posterior(self, bank: DiagonalGaussianBank, k: int) -> Self:
@@ -155,13 +157,12 @@ def clear(bank, k):
 
 
 @inlined
-def _add(bank, j, k, number, square, square_error):
+def _add(bank, j, k, number, lost, square, square_lost):
     """Add to the exact sums of column j on chair k."""
-    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], number)
+    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], number, lost)
     bank.sum_high[j, k] = s
     bank.sum_low[j, k] = e
-    s, e = added(bank.square_high[j, k], bank.square_low[j, k], square)
-    s, e = added(s, e, square_error)
+    s, e = added(bank.square_high[j, k], bank.square_low[j, k], square, square_lost)
     bank.square_high[j, k] = s
     bank.square_low[j, k] = e
 
@@ -170,59 +171,77 @@ def _add(bank, j, k, number, square, square_error):
 def insert(bank, k, x):
     bank.n[k] += 1.0
     for j in range(bank.mean.shape[0]):
-        square, error = two_product(x[j], x[j])
-        _add(bank, j, k, x[j], square, error)
+        square, lost = two_product(x[j], x[j])
+        _add(bank, j, k, x[j], 0.0, square, lost)
 
 
 @family.remove.on(DiagonalGaussianBank)
 def remove(bank, k, x):
     bank.n[k] -= 1.0
     for j in range(bank.mean.shape[0]):
-        square, error = two_product(x[j], x[j])
-        _add(bank, j, k, -x[j], -square, -error)
+        square, lost = two_product(x[j], x[j])
+        _add(bank, j, k, -x[j], 0.0, -square, -lost)
 
 
 @family.pour.on(DiagonalGaussianBank)
 def pour(bank, k, other, j):
     bank.n[k] += other.n[j]
     for d in range(bank.mean.shape[0]):
-        _add(bank, d, k, other.sum_high[d, j], other.square_high[d, j], other.square_low[d, j])
-        _add(bank, d, k, other.sum_low[d, j], 0.0, 0.0)
+        total, lost = other.sum_high[d, j], other.sum_low[d, j]
+        _add(bank, d, k, total, lost, other.square_high[d, j], other.square_low[d, j])
 
 
 @inlined
-def _rate(bank, j, s, e, square, square_error, n):
-    """Return b from exact sums over n rows (paper, eq. for b_k, with m0 as the origin)."""
-    spread = squares_about_mean(s, e, square, square_error, n)
+def _growth(bank, j, s, e, square, square_lost, n, inverse_n):
+    """Return b / b0 from exact sums over n rows (paper, eq. for b_k, with m0 as the origin)."""
+    spread = squares_about_mean(s, e, square, square_lost, n, inverse_n)
     strength = bank.prior.strength
-    return bank.prior.rate[j] + 0.5 * (spread + strength / (strength + n) * s * (s / n))
+    pull = strength / (strength + n) * s * (s * inverse_n)
+    return 1.0 + 0.5 * (spread + pull) * bank.prior.inverse_rate[j]
 
 
 @family.refresh.on(DiagonalGaussianBank)
 def refresh(bank, k):
     n, n_features = bank.n[k], bank.mean.shape[0]
     strength, shape = bank.prior.strength + n, bank.prior.shape + 0.5 * n
-    log_rates = 0.0
+    inverse_n, inverse_strength = 1.0 / max(n, 1.0), 1.0 / strength
+    half_width = 0.5 * strength / (strength + 1.0)
+    log_growth, product = 0.0, 1.0
     for j in range(n_features):
-        rate = bank.prior.rate[j]
+        growth = 1.0
         if n > 0.0:
             s, e = bank.sum_high[j, k], bank.sum_low[j, k]
-            rate = _rate(bank, j, s, e, bank.square_high[j, k], bank.square_low[j, k], n)
-        bank.mean[j, k] = bank.sum_high[j, k] / strength
+            square, lost = bank.square_high[j, k], bank.square_low[j, k]
+            growth = _growth(bank, j, s, e, square, lost, n, inverse_n)
+        rate = bank.prior.rate[j] * growth
+        bank.mean[j, k] = bank.sum_high[j, k] * inverse_strength
         bank.rate[j, k] = rate
-        bank.weight[j, k] = strength / (2.0 * rate * (strength + 1.0))
-        log_rates += log(rate)
-    bank.log_rates[k] = log_rates
+        bank.weight[j, k] = half_width / rate
+        product *= growth
+        if (j + 1) % _CHUNK == 0:
+            log_growth += log(product)
+            product = 1.0
+    bank.log_growth[k] = log_growth + log(product)
     bank.power[k] = shape + 0.5
-    bank.constant[k] = n_features * _level(strength, shape) - 0.5 * log_rates
-    others = n_features * _level(strength - 1.0, shape - 0.5) if n > 1.0 else 0.0
-    bank.constant_without[k] = others
+    _refresh_constants(bank, k, strength, shape)
 
 
 @inlined
-def _level(strength, shape):
+def _refresh_constants(bank, k, strength, shape):
+    """Work out the log densities at the centre of chair k, with all its rows and with one fewer."""
+    n_features, half_step = bank.mean.shape[0], log_gamma_half_step(shape)
+    half_rates = 0.5 * (bank.prior.log_rates + bank.log_growth[k])
+    bank.constant[k] = n_features * _level(strength, half_step) - half_rates
+    bank.constant_without[k] = 0.0
+    if bank.n[k] > 1.0:  # gamma(a) / gamma(a - 1/2) and gamma(a + 1/2) / gamma(a) make a - 1/2 together
+        others = _level(strength - 1.0, log(shape - 0.5) - half_step)
+        bank.constant_without[k] = n_features * others - half_rates
+
+
+@inlined
+def _level(strength, half_step):
     """Return the log density of a one-column Student t at its centre, for rate 1."""
-    return log_gamma_half_step(shape) + 0.5 * log(strength / (strength + 1.0)) - 0.5 * LOG_2PI
+    return half_step + 0.5 * log(strength / (strength + 1.0)) - 0.5 * LOG_2PI
 
 
 @family.log_predictive.on(DiagonalGaussianBank)
@@ -259,25 +278,22 @@ def log_leave_one_out(bank, k, x):
                 kept = _rate_without(bank, j, k, x[j]) / bank.rate[j, k]
             product *= kept
         log_kept += log(product)
-    power = bank.power[k] - 1.0
-    return bank.constant_without[k] - 0.5 * bank.log_rates[k] + power * log_kept
+    return bank.constant_without[k] + (bank.power[k] - 1.0) * log_kept
 
 
 @inlined
 def _rate_without(bank, j, k, number):
     """Return b of chair k without one of its rows, from the exact sums."""
-    square, error = two_product(number, number)
-    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], -number)
-    q, r = added(bank.square_high[j, k], bank.square_low[j, k], -square)
-    return _rate(bank, j, s, e, q, r - error, bank.n[k] - 1.0)
+    square, lost = two_product(number, number)
+    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], -number, 0.0)
+    q, r = added(bank.square_high[j, k], bank.square_low[j, k], -square, -lost)
+    others = bank.n[k] - 1.0
+    return bank.prior.rate[j] * _growth(bank, j, s, e, q, r, others, 1.0 / others)
 
 
 @family.log_marginal.on(DiagonalGaussianBank)
 def log_marginal(bank, k):
     n, shape, strength = bank.n[k], bank.prior.shape, bank.prior.strength
-    total = 0.0
-    for j in range(bank.mean.shape[0]):
-        total += shape * log(bank.prior.rate[j])
-    total -= (shape + 0.5 * n) * bank.log_rates[k]
+    rates = -0.5 * n * bank.prior.log_rates - (shape + 0.5 * n) * bank.log_growth[k]
     level = log_rising(shape, 0.5 * n) - 0.5 * log((strength + n) / strength) - 0.5 * n * LOG_2PI
-    return total + bank.mean.shape[0] * level
+    return rates + bank.mean.shape[0] * level

@@ -1,8 +1,11 @@
 """Knows how statistics are built from labels, and what the clusters' rows are worth together."""
 
+import math
+
 from mapdp import family
-from mapdp._jit import kernel
+from mapdp._jit import inlined, kernel
 from mapdp.kernels.seat import fetch
+from mapdp.state import CHAIRS, TAKEN
 
 
 @kernel
@@ -16,11 +19,25 @@ def build(X, labels, sizes, origin, x, bank):
         family.refresh(bank, k)
 
 
-@kernel
-def log_marginals(sizes, bank):
-    """Return the log density of all rows given who sits with whom."""
+@inlined
+def log_joint_of_chairs(n_chairs, n_clusters, sizes, opens, discount, worth):
+    """Return the joint of the rows on these chairs, but for the total weight of all partitions."""
     total = 0.0
-    for k in range(sizes.shape[0]):
+    for k in range(n_chairs):
         if sizes[k] > 0:
-            total += family.log_marginal(bank, k)
+            total += worth[k] + math.lgamma(sizes[k] - discount) - math.lgamma(1.0 - discount)
+    for k in range(n_clusters):
+        total += opens[k]
     return total
+
+
+@kernel
+def log_joint(state, worth):
+    """Return the joint of a state, but for the total weight of all partitions.
+
+    `worth[k]` becomes the log density of the rows on chair k, 0 where nobody sits.
+    """
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    for k in range(counters[CHAIRS]):
+        worth[k] = family.log_marginal(bank, k) if sizes[k] > 0 else 0.0
+    return log_joint_of_chairs(counters[CHAIRS], counters[TAKEN], sizes, opens, discount, worth)

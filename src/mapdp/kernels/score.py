@@ -8,6 +8,10 @@ from mapdp.kernels.seat import fetch
 from mapdp.special import log
 from mapdp.state import CHAIRS, OPEN, TAKEN
 
+# Nats by which a chair must win. Equal chairs differ by rounding only, and rounding must decide
+# nothing: it is not the same on every machine, and a row could walk in circles.
+MARGIN = 1e-9
+
 
 @inlined
 def score_chairs(x, n_chairs, joins, bank, scores, scratch):
@@ -32,6 +36,16 @@ def score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores)
         scores[open_chair] = -np.inf
 
 
+@inlined
+def best_chair(scores, n_chairs, favourite):
+    """Return the first chair that beats all before it, starting from a favourite (or -1)."""
+    best = favourite if favourite >= 0 else 0
+    for k in range(n_chairs):
+        if scores[k] > scores[best] + MARGIN:
+            best = k
+    return best
+
+
 @kernel
 def score_rows(X, joins, bank, origin, x, scratch, out):
     """Fill out[i, k] with the score of chair k for row i, which sits nowhere."""
@@ -51,3 +65,14 @@ def score_left_out(X, state, out):
         score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores)
         prior = log(sizes[k] - 1 - discount) if sizes[k] > 1 else opens[counters[TAKEN] - 1]
         out[i] = scores[k] - prior
+
+
+@kernel
+def assign_rows(X, rows, state, out):
+    """Fill out[r] with the best taken chair of row rows[r], which sits on none of them."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    for r in range(rows.shape[0]):
+        fetch(X, rows[r], origin, x)
+        score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
+        scores[counters[OPEN]] = -np.inf
+        out[r] = best_chair(scores, counters[CHAIRS], -1)

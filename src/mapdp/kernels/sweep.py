@@ -3,32 +3,17 @@
 A row that stays where it is touches nothing: its own chair is scored as if the row had left.
 """
 
-from mapdp._jit import inlined, kernel
-from mapdp.kernels.score import score_chairs, score_own_chair
+from mapdp._jit import kernel
+from mapdp.kernels.score import best_chair, score_chairs, score_own_chair
 from mapdp.kernels.seat import fetch, sit, stand
-from mapdp.state import CHAIRS, OPEN
-
-# Nats by which a chair must win. Equal chairs differ by rounding only, and rounding must decide
-# nothing: it is not the same on every machine, and a row could walk in circles.
-MARGIN = 1e-9
-
-
-@inlined
-def best_chair(scores, n_chairs, favourite):
-    """Return the first chair that beats all before it, starting from a favourite (or -1)."""
-    best = favourite if favourite >= 0 else 0
-    for k in range(n_chairs):
-        if scores[k] > scores[best] + MARGIN:
-            best = k
-    return best
+from mapdp.state import CHAIRS, MOVED, OPEN
 
 
 @kernel
-def sweep(X, rows, state, start, moved):
+def sweep(X, rows, state, start):
     """Visit `rows[start:]`; return how far it came: less than all where the chairs ran out.
 
-    A row that stands (label -1) is seated, so the sequential start is a sweep too. `moved[0]` counts
-    the rows that changed their chair.
+    A row that stands (label -1) is seated, so the sequential start is a sweep too.
     """
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for position in range(start, rows.shape[0]):
@@ -43,7 +28,7 @@ def sweep(X, rows, state, start, moved):
         chosen = best_chair(scores, counters[CHAIRS], own)
         if chosen == own:
             continue
-        moved[0] += 1
+        counters[MOVED] += 1
         labels[i] = chosen
         sit(chosen, x, sizes, joins, opens, discount, counters, bank)
         if own >= 0:

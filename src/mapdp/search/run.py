@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.family import Family
+from mapdp.kernels.merge import Spare
 from mapdp.kernels.sweep import sweep
 from mapdp.model import seated, state_log_joint
 from mapdp.process import Process
-from mapdp.state import EMPTIED, State, by_falling_size, grown
+from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown
 from mapdp.trace import Step
 
 
@@ -22,7 +23,8 @@ class Problem(NamedTuple):
     process: Process
     max_iter: int
     tol: float
-    tell: Callable[[Step], None]  # is told of every sweep
+    n_threads: int
+    tell: Callable[[Step], None]  # is told of every step
 
 
 class Found(NamedTuple):
@@ -34,6 +36,12 @@ class Found(NamedTuple):
     converged: bool
 
 
+def spare_for(family: Family, capacity: int) -> Spare:
+    """Return working space for merges among `capacity` chairs."""
+    gains = np.full((capacity, capacity), -np.inf)
+    return Spare(family.bank(1), np.zeros(capacity), gains, np.zeros(capacity, dtype=np.int64))
+
+
 class Run:
     """A search under way. The joint of its state never drops from one Step to the next."""
 
@@ -41,23 +49,33 @@ class Run:
         self.problem = problem
         self.state = state
         self.trace: list[Step] = []
+        self.n_sweeps = 0
         self._emptied = 0
+        self._spare = spare_for(problem.family, FIRST_CAPACITY)
+        self._everyone = np.arange(len(problem.X), dtype=np.int32)
         self._began = time.perf_counter()
+
+    def spare(self, n_chairs: int) -> Spare:
+        """Return working space for merges among at least this many chairs."""
+        if len(self._spare.worth) < n_chairs:
+            self._spare = spare_for(self.problem.family, 2 * n_chairs)
+        return self._spare
 
     def visit(self, rows: np.ndarray) -> int:
         """Let these rows stand up and sit down once; return how many moved."""
-        moved = np.zeros(1, dtype=np.int64)
-        reached = sweep(self.problem.X, rows, self.state, 0, moved)
+        before = int(self.state.counters[MOVED])
+        reached = sweep(self.problem.X, rows, self.state, 0)
         while reached < len(rows):
             self.state = grown(self.state, self.problem.family, self.problem.process)
-            reached = sweep(self.problem.X, rows, self.state, reached, moved)
-        return int(moved[0])
+            reached = sweep(self.problem.X, rows, self.state, reached)
+        return int(self.state.counters[MOVED]) - before
 
-    def record(self, n_moved: int) -> Step:
+    def record(self, move: str, n_moved: int) -> Step:
         """Add a Step to the trace and tell of it."""
         emptied = int(self.state.counters[EMPTIED])
         step = Step(
-            sweep=len(self.trace),
+            move=move,
+            sweep=self.n_sweeps,
             n_clusters=self.state.n_clusters,
             n_moved=n_moved,
             n_emptied=emptied - self._emptied,
@@ -72,20 +90,38 @@ class Run:
     def start(self, order: np.ndarray) -> None:
         """Seat the rows that still stand, in this order."""
         standing = order[self.state.labels[order] < 0]
-        self.record(self.visit(standing))
+        self.record("start", self.visit(standing))
+
+    def sweep(self) -> Step:
+        """Visit every row once, in row order."""
+        n_moved = self.visit(self._everyone)
+        self.n_sweeps += 1
+        return self.record("sweep", n_moved)
 
     def settle(self) -> bool:
-        """Sweep in row order until nobody moves; False where `max_iter` sweeps were not enough.
+        """Sweep until nobody moves; False where `max_iter` sweeps were not enough.
 
         A sweep that raised the joint by no more than `tol` counts as the last one, too.
         """
-        rows = np.arange(len(self.problem.X), dtype=np.int32)
-        while len(self.trace) <= self.problem.max_iter:
+        while self.n_sweeps < self.problem.max_iter:
             last = self.trace[-1].log_joint
-            step = self.record(self.visit(rows))
+            step = self.sweep()
             if step.n_moved == 0 or step.log_joint - last <= self.problem.tol:
                 return True
         return False
+
+    def reseat(self, labels: np.ndarray) -> None:
+        """Rebuild the state from labels; chairs 0, 1, ... are all taken."""
+        X, family, process, *_ = self.problem
+        self.state = seated(X, labels, family, process)
+        self.state.counters[EMPTIED] = self._emptied
+
+    def adopt(self, move: str, labels: np.ndarray) -> Step:
+        """Let a move's labels take effect."""
+        n_moved, before = int((labels != self.state.labels).sum()), self.state.n_clusters
+        self.reseat(labels)
+        self.state.counters[EMPTIED] += max(0, before - self.state.n_clusters)
+        return self.record(move, n_moved)
 
     def finished(self, converged: bool) -> Found:
         """Number the clusters by falling size and rebuild their statistics from the rows."""

@@ -1,24 +1,90 @@
 """Knows the searches by name, and how several starts compete."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 
+from mapdp.model import seated
+from mapdp.search.assign import assign
+from mapdp.search.merge import dissolve, merge
+from mapdp.search.regroup import Regrouper
 from mapdp.search.run import Found, Problem, Run
-from mapdp.search.starts import starting_state
+from mapdp.search.starts import FEW, around_seeds, other_inits, starting_state
+from mapdp.state import State
+from mapdp.trace import Step
 
-NAMES = ("icm",)
-
-
-def search(problem: Problem, init: object, order: np.ndarray) -> Found:
-    """Start once and climb: the paper's algorithm."""
-    run = Run(problem, starting_state(problem.X, init, problem.family, problem.process))
-    run.start(order)
-    return run.finished(run.settle())
+NAMES = ("split-merge", "icm")
+_LARGE = 20_000  # rows above which a search starts on some of them
+_SAMPLE = 10_000  # as many as that
 
 
-def best_of(problem: Problem, init: object, orders: list[np.ndarray], n_jobs: int | None) -> list[Found]:
-    """Search from every order of rows, in threads; return what each found, in the same order."""
-    with ThreadPoolExecutor(max_workers=effective_n_jobs(n_jobs)) as pool:
-        return list(pool.map(lambda order: search(problem, init, order), orders))
+def silent(step: Step) -> None:
+    """Tell nobody."""
+
+
+class Start(NamedTuple):
+    """How one start begins."""
+
+    init: object  # a name, or labels
+    order: np.ndarray  # (N,) in which rows are seated
+    rng: np.random.Generator
+
+
+def icm(run: Run, _: np.random.Generator) -> bool:
+    """The paper's algorithm: sweep until nobody moves; False where sweeps ran out."""
+    return run.settle()
+
+
+def split_merge(run: Run, rng: np.random.Generator) -> bool:
+    """Settle, then try the moves, until none raises the joint; False where sweeps ran out.
+
+    The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one.
+    """
+    regrouper = Regrouper(run, rng)
+    while run.settle():
+        if not (merge(run) or regrouper.split() or regrouper.divide_pairs() or dissolve(run)):
+            return True
+    return False
+
+
+def search(problem: Problem, name: str, start: Start) -> Found:
+    """Start once and climb; with few rows, where it costs little, from many other places, too."""
+    if name == "icm":
+        return _climbed(problem, start, icm)
+    if isinstance(start.init, str) and len(problem.X) > _LARGE:
+        start = start._replace(init=labels_from_sample(problem, start))
+    others = other_inits(len(problem.X), start.rng) if len(problem.X) <= FEW else []
+    climbs = [_climbed(problem, start._replace(init=init), split_merge) for init in [start.init, *others]]
+    return max(climbs, key=lambda found: found.log_joint)
+
+
+def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
+    run = Run(problem, _first_state(problem, start))
+    run.start(start.order)
+    return run.finished(climb(run, start.rng))
+
+
+def _first_state(problem: Problem, start: Start) -> State:
+    X, family, process, *_ = problem
+    if isinstance(start.init, str) and start.init == "seeds":
+        return seated(X, around_seeds(X, start.rng), family, process)
+    return starting_state(X, start.init, family, process)
+
+
+def labels_from_sample(problem: Problem, start: Start) -> np.ndarray:
+    """Search among some of the rows, then let all rows join the clusters found there."""
+    n_rows = len(problem.X)
+    sample = start.rng.choice(n_rows, _SAMPLE, replace=False).astype(np.int32)
+    small = problem._replace(X=np.ascontiguousarray(problem.X[sample]), tell=silent)
+    found = search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
+    return assign(problem.X, np.arange(n_rows, dtype=np.int32), found.state, problem.n_threads)
+
+
+def from_every_start(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> list[Found]:
+    """Search from every start, in threads; return what each found, in the same order."""
+    if n_jobs == 1 or len(starts) == 1:
+        return [search(problem, name, start) for start in starts]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(lambda start: search(problem, name, start), starts))

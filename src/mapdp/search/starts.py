@@ -4,11 +4,16 @@ import numpy as np
 
 from mapdp import checks
 from mapdp.family import Family
+from mapdp.kernels.guess import part_by_seeds, whiten
 from mapdp.model import seated
 from mapdp.process import Process
+from mapdp.search.merge import compact
 from mapdp.state import State, new_state
 
 NAMES = ("sequential", "single", "singletons")
+FEW = 64  # rows, or fewer
+_TRIES = 12  # random partitions of a few rows
+_SEEDS = 64  # more than most tables have clusters: too many are merged, too few are hard to find
 
 
 def starting_state(X: np.ndarray, init: object, family: Family, process: Process) -> State:
@@ -22,3 +27,19 @@ def starting_state(X: np.ndarray, init: object, family: Family, process: Process
     if init == "singletons":
         return seated(X, np.arange(n_rows, dtype=np.int32), family, process)
     return new_state(n_rows, family, process)
+
+
+def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
+    """Return more places to start from: the top, the bottom, and random partitions."""
+    n_parts = rng.integers(1, n_rows + 1, size=_TRIES)
+    return ["single", "singletons", *[rng.integers(0, n, size=n_rows) for n in n_parts]]
+
+
+def around_seeds(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return labels that put each row with the nearest of many seeds, in whitened columns."""
+    rows = np.arange(len(X), dtype=np.int32)
+    W, work = np.empty(X.shape), np.empty((2, len(X)))
+    whiten(X, rows, W)
+    labels = np.zeros(len(X), dtype=np.int32)
+    part_by_seeds(W, rng.random(min(_SEEDS, len(X))), work[0], work[1], labels)
+    return compact(labels)

@@ -1,0 +1,89 @@
+"""Knows what it gains to pour two chairs into one, from their statistics alone, and does it."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp import family
+from mapdp._jit import inlined, kernel
+from mapdp.kernels.score import MARGIN
+
+
+class Spare(NamedTuple):
+    """Working space for merges."""
+
+    bank: Any  # of one chair
+    worth: np.ndarray  # (K,) log density of the rows on each chair
+    gains: np.ndarray  # (K, K) what merging a < b gains, but for the chair that is saved
+    merged_into: np.ndarray  # (K,) the chair that a chair's rows belong to now
+
+
+@inlined
+def _gain(a, b, sizes, discount, bank, spare):
+    """Return what the joint gains if chairs a and b become one, but for the chair that is saved."""
+    if sizes[a] == 0 or sizes[b] == 0:
+        return -np.inf
+    family.clear(spare.bank, 0)
+    family.pour(spare.bank, 0, bank, a)
+    family.pour(spare.bank, 0, bank, b)
+    family.refresh(spare.bank, 0)
+    rows = family.log_marginal(spare.bank, 0) - spare.worth[a] - spare.worth[b]
+    together = math.lgamma(sizes[a] + sizes[b] - discount) + math.lgamma(1.0 - discount)
+    return rows + together - math.lgamma(sizes[a] - discount) - math.lgamma(sizes[b] - discount)
+
+
+@inlined
+def _best_pair(gains, n_chairs):
+    """Return the pair a < b whose merging gains most."""
+    best_a, best_b = 0, 1
+    for a in range(n_chairs):
+        for b in range(a + 1, n_chairs):
+            if gains[a, b] > gains[best_a, best_b]:
+                best_a, best_b = a, b
+    return best_a, best_b
+
+
+@kernel
+def price_chairs(n_chairs, sizes, discount, bank, spare):
+    """Work out the worth of every chair and the gain of every pair."""
+    for k in range(n_chairs):
+        spare.worth[k] = family.log_marginal(bank, k) if sizes[k] > 0 else 0.0
+        spare.merged_into[k] = k
+    for a in range(n_chairs):
+        for b in range(a + 1, n_chairs):
+            spare.gains[a, b] = _gain(a, b, sizes, discount, bank, spare)
+
+
+@inlined
+def _pour_into(a, b, n_chairs, sizes, discount, bank, spare):
+    """Pour chair b into chair a and price a anew."""
+    family.pour(bank, a, bank, b)
+    family.refresh(bank, a)
+    sizes[a] += sizes[b]
+    sizes[b] = 0
+    spare.worth[a] = family.log_marginal(bank, a)
+    spare.worth[b] = 0.0
+    for k in range(n_chairs):
+        if spare.merged_into[k] == b:
+            spare.merged_into[k] = a
+        if k != b:
+            spare.gains[min(b, k), max(b, k)] = -np.inf
+        if k != a and k != b:
+            spare.gains[min(a, k), max(a, k)] = _gain(a, k, sizes, discount, bank, spare)
+
+
+@kernel
+def merge_greedily(n_chairs, n_clusters, sizes, opens, discount, bank, spare):
+    """Merge the pair of chairs that gains most, until none gains; return the clusters left.
+
+    Sizes, statistics and `spare` are up to date then; labels, prior weights and counters are not.
+    """
+    price_chairs(n_chairs, sizes, discount, bank, spare)
+    while n_clusters > 1:
+        a, b = _best_pair(spare.gains, n_chairs)
+        if spare.gains[a, b] <= opens[n_clusters - 1] + MARGIN:
+            break
+        n_clusters -= 1
+        _pour_into(a, b, n_chairs, sizes, discount, bank, spare)
+    return n_clusters

@@ -1,0 +1,49 @@
+"""Knows how clusters merge or dissolve: moves that leave fewer clusters and a higher joint."""
+
+import numpy as np
+
+from mapdp.kernels.dissolve import dissolve_one
+from mapdp.kernels.merge import merge_greedily, price_chairs
+from mapdp.search.run import Run
+from mapdp.state import CHAIRS
+
+
+def compact(labels: np.ndarray) -> np.ndarray:
+    """Number the chairs that are taken 0, 1, ... in their order."""
+    taken = np.flatnonzero(np.bincount(labels))
+    number = np.zeros(taken[-1] + 1, dtype=np.int32)
+    number[taken] = np.arange(len(taken))
+    return number[labels]
+
+
+def merge_gains(run: Run) -> np.ndarray:
+    """Return what merging chairs a < b would gain, but for the chair that is saved."""
+    state, spare = run.state, run.spare(run.state.n_clusters)
+    price_chairs(state.n_clusters, state.sizes, state.discount, state.bank, spare)
+    return spare.gains[: state.n_clusters, : state.n_clusters]
+
+
+def merge(run: Run) -> bool:
+    """Merge the pair that gains most while one gains; say whether any did."""
+    state, n_chairs = run.state, int(run.state.counters[CHAIRS])
+    spare = run.spare(n_chairs)
+    left = merge_greedily(
+        n_chairs, state.n_clusters, state.sizes, state.opens, state.discount, state.bank, spare
+    )
+    merged = left < state.n_clusters
+    if merged:
+        run.adopt("merge", compact(spare.merged_into[state.labels]))
+    return merged
+
+
+def dissolve(run: Run) -> bool:
+    """Let the rows of one cluster join the others if that gains."""
+    state = run.state
+    if state.n_clusters < 2:
+        return False
+    order = np.argsort(state.labels, kind="stable").astype(np.int32)
+    ends = np.cumsum(state.sizes[state.sizes > 0])
+    if dissolve_one(run.problem.X, order, ends, state, np.empty(state.capacity)) < 0:
+        return False
+    run.adopt("dissolve", compact(state.labels))
+    return True

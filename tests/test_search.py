@@ -1,0 +1,189 @@
+"""The search reaches the mode where that can be enumerated, and cannot be improved where it cannot."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import adjusted_rand_score
+
+from mapdp import MAPDP, DiagonalGaussian, PitmanYor, log_joint, sample_mixture
+from mapdp.search.regroup import members
+from mapdp.trace import adjusted_rand
+from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
+from tests.data import UCI, uci
+from tests.partitions import ExactModel, all_partitions
+
+PARTITIONS_OF_7 = list(all_partitions(7))
+
+
+def best_of_all_partitions(case, process, X):
+    exact = ExactModel(case.family, process, X)
+    return max(exact.log_joint(labels) for labels in PARTITIONS_OF_7)
+
+
+def fitted_joint(case, process, X, n_init):
+    return (
+        MAPDP(process.alpha, discount=process.discount, family=case.family, n_init=n_init).fit(X).log_joint_
+    )
+
+
+@pytest.mark.parametrize("case", FAMILIES, ids=[case.name for case in FAMILIES])
+def test_the_best_of_all_877_partitions_is_found(case):
+    """167 data sets for each of the six families: 99% by one start, all by five."""
+    assert len(PARTITIONS_OF_7) == 877
+    rng, missed = np.random.default_rng(7), 0
+    processes = list(PROCESSES.values())
+    for number in range(167):
+        X, process = case.rows(rng, 7), processes[number % len(processes)]
+        best = best_of_all_partitions(case, process, X)
+        missed += fitted_joint(case, process, X, 1) < best - 1e-7
+        assert fitted_joint(case, process, X, 5) >= best - 1e-7
+    assert missed <= 1
+
+
+def improvements(X, labels, joint):
+    """Yield the gain of every single move, merge and dissolution of a partition."""
+    before = joint(labels)
+    n_clusters = labels.max() + 1
+    for a in range(n_clusters):
+        for b in range(a):
+            yield joint(np.where(labels == a, b, labels)) - before
+    for i in range(0, len(X), max(1, len(X) // 60)):
+        for k in range(n_clusters + 1):
+            moved = labels.copy()
+            moved[i] = k
+            yield joint(moved) - before
+
+
+@pytest.mark.parametrize("name", UCI)
+def test_no_small_move_improves_a_real_partition(name):
+    X, _ = uci(name)
+    model = MAPDP(1.0).fit(X)
+
+    def joint(labels):
+        return log_joint(X, labels, alpha=1.0, family=model.family_)
+
+    assert max(improvements(X, model.labels_, joint)) < 1e-6
+
+
+@pytest.mark.parametrize("name", UCI)
+def test_no_cluster_gains_by_dissolving(name):
+    """Its rows join, one after another, the cluster that suits them best among the others."""
+    X, _ = uci(name)
+    model = MAPDP(1.0).fit(X)
+    for k in range(model.n_clusters_ if model.n_clusters_ > 1 else 0):
+        labels = model.labels_.copy()
+        labels[labels == k] = -1
+        for i in np.flatnonzero(model.labels_ == k):
+            seated = labels >= 0
+            others = np.unique(labels[seated])
+            scores = [_score(X, labels, i, other, model.family_) for other in others]
+            labels[i] = others[int(np.argmax(scores))]
+        assert log_joint(X, labels, alpha=1.0, family=model.family_) < model.log_joint_ + 1e-6
+
+
+def _score(X, labels, i, k, family):
+    """Log weight of a Student t seat, from the cluster's mean and variance (paper, appendix)."""
+    rows = X[labels == k] - family.mean
+    n, x = len(rows), X[i] - family.mean
+    strength, shape = family.strength + n, family.shape + n / 2
+    mean = rows.sum(axis=0) / strength
+    between = family.strength * n / strength * rows.mean(axis=0) ** 2
+    rate = family.rate + 0.5 * (n * rows.var(axis=0) + between)
+    weight = strength / (2 * rate * (strength + 1))
+    density = -0.5 * np.log(rate) - (shape + 0.5) * np.log1p(weight * (x - mean) ** 2)
+    return np.log(n) + (density + _level(strength, shape)).sum()
+
+
+def _level(strength, shape):
+    from scipy.special import gammaln
+
+    return gammaln(shape + 0.5) - gammaln(shape) + 0.5 * np.log(strength / (strength + 1))
+
+
+@over_families
+@over_processes
+def test_joint_never_drops_whatever_the_move(case, process, rng):
+    X = case.rows(rng, 80)
+    model = MAPDP(process.alpha, discount=process.discount, family=case.family, init="single").fit(X)
+    joints = [step.log_joint for step in model.trace_]
+    assert (np.diff(joints) > -1e-8).all()
+    exact = log_joint(X, model.labels_, alpha=process.alpha, discount=process.discount, family=case.family)
+    assert_allclose(joints[-1], exact, rtol=1e-10)
+
+
+def test_moves_free_the_printed_start():
+    """From one cluster the paper's sweep makes no move on these rows; splits do."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(centre, 1.0, size=(60, 2)) for centre in (-6.0, 0.0, 6.0)])
+    assert MAPDP(init="single", search="icm").fit(X).n_clusters_ == 1
+    assert MAPDP(init="single").fit(X).n_clusters_ == 3
+
+
+def test_every_start_is_reported(rng):
+    X = np.concatenate([rng.normal(centre, 1.0, size=(40, 2)) for centre in (-3.0, 0.0, 3.0)])
+    model = MAPDP(n_init=6, random_state=1).fit(X)
+    assert len(model.inits_) == 6
+    assert max(init.log_joint for init in model.inits_) == model.log_joint_
+    best = max(model.inits_, key=lambda init: init.log_joint)
+    assert best.agreement == 1.0
+    assert best.n_clusters == model.n_clusters_
+
+
+def test_starts_do_not_depend_on_threads(rng):
+    X = rng.normal(size=(150, 3)) * rng.choice([0.2, 3.0], size=(150, 1))
+    one, two = (MAPDP(n_init=5, n_jobs=n, random_state=0).fit(X) for n in (1, 2))
+    assert one.inits_ == two.inits_
+    assert (one.labels_ == two.labels_).all()
+
+
+def test_a_large_table_starts_on_some_of_its_rows(monkeypatch):
+    """With few rows allowed at once, everything large takes the large paths, and threads agree."""
+    monkeypatch.setattr("mapdp.search.searches._LARGE", 1000)
+    monkeypatch.setattr("mapdp.search.searches._SAMPLE", 500)
+    monkeypatch.setattr("mapdp.search.regroup._SAMPLE", 200)
+    monkeypatch.setattr("mapdp.search.assign._BLOCK", 300)
+    prior = DiagonalGaussian(0.0, 0.05, 2.0, 1.0)
+    X, truth = sample_mixture(4000, 2.0, prior.over(2), np.random.default_rng(3))
+    one, two = (MAPDP(2.0, n_jobs=n).fit(X) for n in (1, 2))
+    assert (one.labels_ == two.labels_).all()
+    assert adjusted_rand_score(truth, one.labels_) > 0.7
+    assert one.log_joint_ >= log_joint(X, truth, alpha=2.0, family=one.family_) - 1e-6
+    joints = [step.log_joint for step in one.trace_]
+    assert (np.diff(joints) > -1e-7).all()
+
+
+def test_one_start_beats_ten_of_the_paper():
+    """On 20 draws of the paper's experiment, by the mean of the joint."""
+    family = DiagonalGaussian(mean=[1, 1], strength=0.1, shape=1.0, rate=[10, 10])
+    gains = []
+    for draw in range(20):
+        X, _ = sample_mixture(600, 3.0, family, np.random.default_rng(draw))
+        ten = MAPDP(3.0, family=family, search="icm", n_init=10).fit(X).log_joint_
+        gains.append(MAPDP(3.0, family=family).fit(X).log_joint_ - ten)
+    assert np.mean(gains) > 0.0
+
+
+def test_pitman_yor_counts_the_clusters_that_stand_by(rng):
+    """With a discount, what a new cluster costs depends on how many there are."""
+    X = np.concatenate([rng.normal(centre, 1.0, size=(30, 2)) for centre in (-8.0, 0.0, 8.0)])
+    process = PitmanYor(0.5, 0.6)
+    model = MAPDP(0.5, discount=0.6).fit(X)
+    split = model.labels_.copy()
+    split[np.flatnonzero(split == 0)[::2]] = split.max() + 1
+    gain = log_joint(X, split, alpha=0.5, discount=0.6, family=model.family_) - model.log_joint_
+    assert gain < 0.0
+    assert process.log_open(3) > process.log_open(2)
+
+
+def test_members_are_the_rows_of_each_chair():
+    labels = np.array([1, 0, 3, 1, 0, 1], dtype=np.int32)
+    rows = members(labels, np.bincount(labels, minlength=8))
+    assert [r.tolist() for r in rows] == [[1, 4], [0, 3, 5], [], [2]]
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 6])
+def test_agreement_is_the_adjusted_rand_index(n_clusters, rng):
+    a = np.append(np.arange(n_clusters), rng.integers(0, n_clusters, 60))
+    b = np.append(np.arange(4), rng.integers(0, 4, len(a) - 4))
+    assert_allclose(adjusted_rand(a, b), adjusted_rand_score(a, b), atol=1e-12)
+    assert adjusted_rand(a, a) == 1.0
