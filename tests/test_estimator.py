@@ -177,7 +177,7 @@ def test_verbose_prints_a_line_per_sweep(blobs, capsys):
     model = MAPDP(verbose=1).fit(blobs)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(model.trace_)
-    assert lines[0].startswith("sweep   0")
+    assert lines[0].startswith("start      0")
 
 
 def test_data_frames_keep_their_names(blobs):

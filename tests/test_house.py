@@ -46,7 +46,7 @@ def test_public_names_are_all_and_only_those_listed():
 def test_a_second_process_compiles_nothing(tmp_path):
     first = json.loads(run(FIT, NUMBA_CACHE_DIR=str(tmp_path)))
     second = json.loads(run(FIT, NUMBA_CACHE_DIR=str(tmp_path)))
-    assert first[0]["sweep"] == 1
+    assert first[0]["sweep"] >= 1
     assert second[0] == {}
     assert second[2] == first[2]
 

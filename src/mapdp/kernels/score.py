@@ -68,11 +68,10 @@ def score_left_out(X, state, out):
 
 
 @kernel
-def assign_rows(X, rows, state, out):
-    """Fill out[r] with the best taken chair of row rows[r], which sits on none of them."""
+def assign_rows(X, rows, n_chairs, state, out):
+    """Fill out[r] with the best of the first chairs for row rows[r], which sits on none of them."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
         fetch(X, rows[r], origin, x)
-        score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
-        scores[counters[OPEN]] = -np.inf
-        out[r] = best_chair(scores, counters[CHAIRS], -1)
+        score_chairs(x, n_chairs, joins, bank, scores, scratch)
+        out[r] = best_chair(scores, n_chairs, -1)

@@ -10,13 +10,13 @@ from mapdp.state import State
 _BLOCK = 65536  # rows that a thread takes at a time; fewer are not worth a second thread
 
 
-def assign(X: np.ndarray, rows: np.ndarray, state: State, n_threads: int) -> np.ndarray:
-    """Return the best taken chair of each row; the result does not depend on the threads."""
+def assign(X: np.ndarray, rows: np.ndarray, n_chairs: int, state: State, n_threads: int) -> np.ndarray:
+    """Return the best of the first chairs for each row; the result does not depend on the threads."""
     out = np.empty(len(rows), dtype=np.int32)
 
     def work(begin: int) -> None:
         block = slice(begin, begin + _BLOCK)
-        assign_rows(X, rows[block], forked(state), out[block])
+        assign_rows(X, rows[block], n_chairs, forked(state), out[block])
 
     begins = range(0, len(rows), _BLOCK)
     if n_threads == 1 or len(begins) == 1:

@@ -8,14 +8,6 @@ from mapdp.search.run import Run
 from mapdp.state import CHAIRS
 
 
-def compact(labels: np.ndarray) -> np.ndarray:
-    """Number the chairs that are taken 0, 1, ... in their order."""
-    taken = np.flatnonzero(np.bincount(labels))
-    number = np.zeros(taken[-1] + 1, dtype=np.int32)
-    number[taken] = np.arange(len(taken))
-    return number[labels]
-
-
 def merge_gains(run: Run) -> np.ndarray:
     """Return what merging chairs a < b would gain, but for the chair that is saved."""
     state, spare = run.state, run.spare(run.state.n_clusters)
@@ -32,7 +24,7 @@ def merge(run: Run) -> bool:
     )
     merged = left < state.n_clusters
     if merged:
-        run.adopt("merge", compact(spare.merged_into[state.labels]))
+        run.adopt("merge", spare.merged_into[state.labels], state.labels)
     return merged
 
 
@@ -41,9 +33,10 @@ def dissolve(run: Run) -> bool:
     state = run.state
     if state.n_clusters < 2:
         return False
-    order = np.argsort(state.labels, kind="stable").astype(np.int32)
+    before = state.labels.copy()
+    order = np.argsort(before, kind="stable").astype(np.int32)
     ends = np.cumsum(state.sizes[state.sizes > 0])
     if dissolve_one(run.problem.X, order, ends, state, np.empty(state.capacity)) < 0:
         return False
-    run.adopt("dissolve", compact(state.labels))
+    run.adopt("dissolve", state.labels, before)
     return True

@@ -15,8 +15,8 @@ from mapdp.kernels.score import MARGIN
 from mapdp.kernels.trial import Desk, try_groups, try_guess
 from mapdp.model import worth_of_chairs
 from mapdp.search.assign import assign
-from mapdp.search.merge import compact, merge_gains
-from mapdp.search.run import Run, spare_for
+from mapdp.search.merge import merge_gains
+from mapdp.search.run import Run, compact, spare_for
 from mapdp.state import new_state
 
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
@@ -72,10 +72,12 @@ class Regrouper:
                 self._refused.add(names[number])
             elif changed.isdisjoint(groups[number]):
                 changed.update(groups[number])
-                labels[some] = n_chairs + parts
-                n_chairs += int(parts.max()) + 1
+                n_parts = int(parts.max()) + 1
+                chairs = [*groups[number], *range(n_chairs, n_chairs + n_parts)]
+                labels[some] = np.array(chairs, dtype=np.int32)[parts]
+                n_chairs += max(0, n_parts - len(groups[number]))
         if changed:
-            self._run.adopt(move, compact(labels))
+            self._run.adopt(move, labels, state.labels)
         return bool(changed)
 
     def _outcomes(
@@ -134,7 +136,8 @@ class Regrouper:
         if parts is None:
             return None
         self._judged(sample, parts, 0)
-        joint = self._judged(rows, compact(assign(X, rows, self._state, n_threads)), 1)
+        parts = assign(X, rows, int(parts.max()) + 1, self._state, n_threads)
+        joint = self._judged(rows, compact(parts), 1)
         return compact(self._state.labels[rows]) if joint > now + MARGIN else None
 
     def _judged(self, rows: np.ndarray, guess: np.ndarray, n_passes: int) -> float:

@@ -36,6 +36,14 @@ class Found(NamedTuple):
     converged: bool
 
 
+def compact(labels: np.ndarray) -> np.ndarray:
+    """Number the chairs that are taken 0, 1, ... in their order."""
+    taken = np.flatnonzero(np.bincount(labels))
+    number = np.zeros(taken[-1] + 1, dtype=np.int32)
+    number[taken] = np.arange(len(taken))
+    return number[labels]
+
+
 def spare_for(family: Family, capacity: int) -> Spare:
     """Return working space for merges among `capacity` chairs."""
     gains = np.full((capacity, capacity), -np.inf)
@@ -116,11 +124,11 @@ class Run:
         self.state = seated(X, labels, family, process)
         self.state.counters[EMPTIED] = self._emptied
 
-    def adopt(self, move: str, labels: np.ndarray) -> Step:
-        """Let a move's labels take effect."""
-        n_moved, before = int((labels != self.state.labels).sum()), self.state.n_clusters
-        self.reseat(labels)
-        self.state.counters[EMPTIED] += max(0, before - self.state.n_clusters)
+    def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step:
+        """Let a move's labels take effect; rows whose label is as before have not moved."""
+        n_moved, n_clusters = int((labels != before).sum()), len(np.unique(before))
+        self.reseat(compact(labels))
+        self.state.counters[EMPTIED] += max(0, n_clusters - self.state.n_clusters)
         return self.record(move, n_moved)
 
     def finished(self, converged: bool) -> Found:

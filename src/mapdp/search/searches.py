@@ -79,7 +79,8 @@ def labels_from_sample(problem: Problem, start: Start) -> np.ndarray:
     sample = start.rng.choice(n_rows, _SAMPLE, replace=False).astype(np.int32)
     small = problem._replace(X=np.ascontiguousarray(problem.X[sample]), tell=silent)
     found = search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
-    return assign(problem.X, np.arange(n_rows, dtype=np.int32), found.state, problem.n_threads)
+    state, everyone = found.state, np.arange(n_rows, dtype=np.int32)
+    return assign(problem.X, everyone, state.n_clusters, state, problem.n_threads)
 
 
 def from_every_start(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> list[Found]:

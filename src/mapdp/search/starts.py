@@ -7,7 +7,7 @@ from mapdp.family import Family
 from mapdp.kernels.guess import part_by_seeds, whiten
 from mapdp.model import seated
 from mapdp.process import Process
-from mapdp.search.merge import compact
+from mapdp.search.run import compact
 from mapdp.state import State, new_state
 
 NAMES = ("sequential", "single", "singletons")
