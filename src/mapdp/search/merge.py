@@ -7,6 +7,8 @@ from mapdp.kernels.merge import merge_greedily, price_chairs
 from mapdp.search.run import Run
 from mapdp.state import CHAIRS
 
+_LARGEST = 4096  # rows of a cluster that may dissolve: more cannot all be better off elsewhere
+
 
 def merge_gains(run: Run) -> np.ndarray:
     """Return what merging chairs a < b would gain, but for the chair that is saved."""
@@ -29,13 +31,14 @@ def merge(run: Run) -> bool:
 
 
 def dissolve(run: Run) -> bool:
-    """Let the rows of one cluster join the others if that gains."""
-    state = run.state
-    if state.n_clusters < 2:
+    """Let the rows of one cluster join the others if that gains; large clusters are not asked."""
+    state, before = run.state, run.state.labels.copy()
+    asked = (state.sizes > 0) & (state.sizes <= _LARGEST)
+    if state.n_clusters < 2 or not asked.any():
         return False
-    before = state.labels.copy()
-    order = np.argsort(before, kind="stable").astype(np.int32)
-    ends = np.cumsum(state.sizes[state.sizes > 0])
+    rows = np.flatnonzero(asked[before])
+    order = rows[np.argsort(before[rows], kind="stable")].astype(np.int32)
+    ends = np.cumsum(state.sizes[asked])
     if dissolve_one(run.problem.X, order, ends, state, np.empty(state.capacity)) < 0:
         return False
     run.adopt("dissolve", state.labels, before)
