@@ -103,9 +103,11 @@ def test_nowhere_to_write_means_no_cache_and_no_error(tmp_path):
 
 def test_old_caches_are_swept_away(tmp_path):
     for number in range(6):
-        (tmp_path / f"mapdp-old{number}").mkdir()
+        (tmp_path / f"mapdp-{number:016x}").mkdir()
+    (tmp_path / "mapdp-demo").mkdir()
     run("import mapdp", NUMBA_CACHE_DIR=str(tmp_path))
-    assert len(list(tmp_path.glob("mapdp-*"))) == 3
+    assert len(list(tmp_path.glob("mapdp-*"))) == 4
+    assert (tmp_path / "mapdp-demo").exists()
 
 
 @pytest.mark.parametrize("heavy", ["dask", "matplotlib", "altair", "typer", "rich", "arviz"])

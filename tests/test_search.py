@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
 
-from mapdp import MAPDP, DiagonalGaussian, PitmanYor, log_joint, sample_mixture
-from mapdp.search.regroup import members
+from mapdp import MAPDP, DiagonalGaussian, PitmanYor, Poisson, log_joint, sample_mixture
+from mapdp.kernels.guess import whiten
+from mapdp.search.regroup import members, same_partition
 from mapdp.trace import adjusted_rand
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
 from tests.data import UCI, uci
@@ -186,3 +187,39 @@ def test_agreement_is_the_adjusted_rand_index(n_clusters, rng):
     b = np.append(np.arange(4), rng.integers(0, 4, len(a) - 4))
     assert_allclose(adjusted_rand(a, b), adjusted_rand_score(a, b), atol=1e-12)
     assert adjusted_rand(a, a) == 1.0
+
+
+def test_a_move_that_changes_nothing_is_no_move():
+    """Large joints differ by rounding when they are added up in another order."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        means = np.where(np.arange(3000)[:, None] % 2, 20, 60)
+        X = rng.poisson(means, size=(3000, 6)).astype(float)
+        model = MAPDP(family=Poisson.empirical(X), max_iter=60).fit(X)
+        moves = [step for step in model.trace_ if step.move not in ("start", "sweep")]
+        assert all(step.n_moved > 0 for step in moves)
+
+
+def test_dissolving_needs_no_open_chair():
+    """The last row to move takes the last of 32 chairs, and `tol` ends the sweeps at once."""
+    centres = np.repeat(np.arange(31) * 100.0, 6)
+    X = np.append(centres + np.tile(np.arange(6) * 0.01, 31), 9000.0)[:, None]
+    labels = np.append(np.repeat(np.arange(31), 6), 30)
+    family = DiagonalGaussian(700.0, 0.001, 1.0, 0.01)
+    assert MAPDP(family=family, init=labels, tol=1e9).fit(X).n_clusters_ == 32
+
+
+@pytest.mark.parametrize("n", [10, 49, 100])
+def test_columns_that_do_not_vary_do_not_steer_a_guess(n):
+    X = np.column_stack([np.full(n, 0.1), np.arange(n)])
+    W = np.empty((n, 2))
+    whiten(X, np.arange(n, dtype=np.int32), W)
+    assert (W[:, 0] == 0.0).all()
+    assert_allclose(W[:, 1].std(), 1.0)
+
+
+def test_same_partition_sees_through_names():
+    a = np.array([0, 0, 1, 2])
+    assert same_partition(a, np.array([1, 1, 0, 2]))
+    assert not same_partition(a, np.array([0, 1, 1, 2]))
+    assert not same_partition(a, np.array([0, 0, 1, 1]))

@@ -6,9 +6,11 @@ code is kept on disk under a fingerprint of all our sources, because numba's own
 of a kernel and not the files that the kernel calls.
 """
 
+import contextlib
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import struct
 import sys
@@ -56,13 +58,19 @@ def _prepared(folder: pathlib.Path) -> bool:
     try:
         if not folder.exists():
             folder.mkdir(parents=True)
-            older = sorted(folder.parent.glob("mapdp-*"), key=lambda path: path.stat().st_mtime)
-            for path in older[:-_KEPT_GENERATIONS]:
-                shutil.rmtree(path, ignore_errors=True)
+            _sweep_out(folder.parent)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:
         return False
+
+
+def _sweep_out(home: pathlib.Path) -> None:
+    """Drop the caches of all but the newest sources; another process may be doing the same."""
+    with contextlib.suppress(OSError):
+        ours = [path for path in home.glob("mapdp-*") if re.fullmatch(r"mapdp-[0-9a-f]{16}", path.name)]
+        for path in sorted(ours, key=lambda path: path.stat().st_mtime)[:-_KEPT_GENERATIONS]:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _cache_dir() -> str | None:

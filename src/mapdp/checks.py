@@ -67,7 +67,7 @@ def partition(labels: object, n_rows: int) -> np.ndarray:
             f"labels must hold one cluster for each of the {n_rows} rows, got shape {array.shape}. "
             "Hint: pass a one-dimensional array as long as X."
         )
-    if not (np.issubdtype(array.dtype, np.integer) or np.array_equal(array, np.floor(array))):
+    if array.dtype.kind not in "iubf" or not np.array_equal(array, np.floor(array)):
         raise TypeError(f"labels must be whole numbers, got {array.dtype}. Hint: encode the names.")
     _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)

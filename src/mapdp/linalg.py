@@ -13,14 +13,17 @@ from mapdp._jit import inlined
 
 
 @inlined
-def factorise(matrix, factor, k):
-    """Write the lower Cholesky factor of `matrix[:, :, k]` into `factor[:, :, k]`."""
+def factorise(matrix, factor, k, floor):
+    """Write the lower Cholesky factor of `matrix[:, :, k]`, whose pivots have a floor, into `factor`."""
     for j in range(matrix.shape[0]):
         for i in range(j, matrix.shape[0]):
             total = matrix[i, j, k]
             for p in range(j):
                 total -= factor[i, p, k] * factor[j, p, k]
-            factor[i, j, k] = math.sqrt(total) if i == j else total / factor[j, j, k]
+            if i == j:
+                factor[j, j, k] = math.sqrt(max(total, floor[j] * floor[j]))
+            else:
+                factor[i, j, k] = total / factor[j, j, k]
 
 
 @inlined

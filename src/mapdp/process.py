@@ -94,6 +94,8 @@ class PitmanYor(Process):
 
     def log_total(self, n: float) -> float:
         """Return the log of alpha (alpha + 1) ... (alpha + n - 1)."""
+        if self.alpha > 1e6:  # where the difference of two log gammas would lose digits
+            return float(np.log(self.alpha + np.arange(n)).sum())
         return math.lgamma(self.alpha + n) - math.lgamma(self.alpha)
 
 

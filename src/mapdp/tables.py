@@ -34,6 +34,8 @@ def _explained(X: Any, error: ValueError) -> ValueError:
         return error
     names = list(X.columns) if hasattr(X, "columns") else None
     cells = np.asarray(X, dtype=object)
+    if cells.ndim != 2:
+        return error
     for j in range(cells.shape[1]):
         for i in range(cells.shape[0]):
             try:

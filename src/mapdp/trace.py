@@ -20,7 +20,7 @@ class Step(NamedTuple):
     n_moved: int  # rows that changed their cluster
     n_emptied: int  # clusters that lost their last row
     log_joint: float
-    seconds: float  # since the start of the fit
+    seconds: float  # since this start began with all rows
 
     def __str__(self) -> str:
         return (

@@ -192,6 +192,8 @@ def test_constant_columns_are_safe(kind, rng):
     made = kind.empirical(X)
     assert np.isfinite(made.log_marginal(X))
     assert np.isfinite(made.log_predictive(X[0] + 1.0, X))
+    spread = made.rate if kind is DiagonalGaussian else np.diag(made.scale)
+    assert (spread[1:] == 1.0).all()
 
 
 def test_one_row_is_enough_for_every_recipe():

@@ -74,3 +74,10 @@ def test_bad_alpha_is_named(alpha):
 def test_bad_discount_is_named(discount):
     with pytest.raises(ValueError, match="discount must be from 0 to below 1"):
         PitmanYor(1.0, discount)
+
+
+@pytest.mark.parametrize("alpha", [1e7, 1e12, 1e15])
+def test_a_huge_alpha_keeps_probabilities_below_one(alpha):
+    """Ten rows apart: sum of log(alpha / (alpha + i)), which is -45 / alpha to first order."""
+    value = DirichletProcess(alpha).log_eppf(np.ones(10))
+    assert_allclose(value, -45.0 / alpha, rtol=1e-3, atol=1e-12)

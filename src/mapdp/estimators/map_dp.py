@@ -11,7 +11,7 @@ from mapdp import checks
 from mapdp.estimators.base import Mixture, generator
 from mapdp.family import Family
 from mapdp.process import make_process
-from mapdp.search import searches
+from mapdp.search import searches, starts
 from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
 from mapdp.trace import Init, Step, adjusted_rand
@@ -35,21 +35,24 @@ class MAPDP(Mixture):
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
         Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
-    search : {"icm"}, default "icm"
-        How the partition is improved: "icm" is the paper's algorithm.
+    search : {"split-merge", "icm"}, default "split-merge"
+        How the partition is improved: "icm" is the paper's algorithm, "split-merge" goes on from there
+        with moves of whole clusters until none raises the joint.
     n_init : int, default 1
-        Number of starts; the most probable outcome wins. Starts differ in the order of seating.
+        Number of starts; the most probable outcome wins. Starts differ in the order of seating; every
+        second start of a split-merge search is around seeds instead.
     max_iter : int, default 1000
         Largest number of sweeps of one start.
     tol : float, default 0.0
         A sweep that raises the log joint by no more than this is the last one.
     random_state : int, Generator or None, default None
-        Seed of the order in which a sequential start seats the rows; None seats them in row order.
-        The same seed gives the same result, and so does None.
+        Seed of the order in which a sequential start seats the rows, and of the guesses of the search;
+        None seats the rows in row order. The same seed gives the same result, and so does None.
     n_jobs : int, default None
-        Number of starts that run at the same time.
+        Number of threads: for several starts, and for finding the clusters of many rows at once. The
+        result does not depend on it.
     verbose : int, default 0
-        1 prints a line for each sweep.
+        1 prints a line for each sweep and each round of moves.
 
     Attributes
     ----------
@@ -60,7 +63,9 @@ class MAPDP(Mixture):
     log_joint_ : float
         Exact log p(x, z) of the data and the partition.
     trace_ : list of Step
-        What each sweep did; the joint never drops.
+        What each sweep and each round of moves did; the joint never drops.
+    inits_ : list of Init
+        For each start its joint, its number of clusters and its agreement with the winner.
     n_iter_ : int
         Number of sweeps after the start.
     family_ : Family
@@ -120,6 +125,8 @@ class MAPDP(Mixture):
         process = make_process(self.alpha, self.discount)
         max_iter, tol = checks.whole("max_iter", self.max_iter, 1), checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, searches.NAMES)
+        if isinstance(self.init, str):
+            checks.one_of("init", self.init, starts.NAMES)
         checks.whole("n_init", self.n_init, 1)
         n_jobs = effective_n_jobs(self.n_jobs)
         problem = Problem(self._read(X), self.family_, process, max_iter, tol, n_jobs, self._tell)
@@ -144,7 +151,7 @@ class MAPDP(Mixture):
         Every second start of a split-merge search is around seeds instead of sequential: the two
         kinds get stuck in different places.
         """
-        starts = []
+        chosen = []
         seeds = generator(self.random_state).integers(2**63, size=self.n_init)
         for number, seed in enumerate(seeds):
             rng = np.random.default_rng(seed)
@@ -156,8 +163,8 @@ class MAPDP(Mixture):
                 and isinstance(self.init, str)
                 and self.init == "sequential"
             )
-            starts.append(Start("seeds" if seeded else self.init, order.astype(np.int32), rng))
-        return starts
+            chosen.append(Start("seeds" if seeded else self.init, order.astype(np.int32), rng))
+        return chosen
 
     def _compared(self, found: Found) -> Init:
         """Report one start beside the winner."""

@@ -40,7 +40,8 @@ class Bernoulli(Family):
     @classmethod
     def empirical(cls, X: np.ndarray) -> Self:
         """One pseudo-count in all, shared as ones and zeros are in the data, each counted once more."""
-        ones = (np.asarray(X, dtype=np.float64).sum(axis=0) + 1.0) / (len(X) + 2.0)
+        X = _checked(np.asarray(X, dtype=np.float64), None)
+        ones = (X.sum(axis=0) + 1.0) / (len(X) + 2.0)
         return cls(success=ones, failure=1.0 - ones)
 
     @property
@@ -50,10 +51,7 @@ class Bernoulli(Family):
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Check that all cells are 0 or 1."""
-        checks.finite(X, names)
-        hint = "use Categorical for more than two values."
-        checks.every_cell(X, (X == 0) | (X == 1), "Bernoulli columns must be 0 or 1", hint, names)
-        return np.ascontiguousarray(X, dtype=np.float64)
+        return np.ascontiguousarray(_checked(X, names), dtype=np.float64)
 
     def bank(self, capacity: int) -> CategoricalBank:
         """Return a bank of `capacity` empty chairs."""
@@ -76,3 +74,10 @@ class Bernoulli(Family):
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one row for each drawn cluster."""
         return (rng.random(parameters[0].shape) < parameters[0]).astype(np.float64)
+
+
+def _checked(X: np.ndarray, names: Names) -> np.ndarray:
+    checks.finite(X, names)
+    hint = "use Categorical for more than two values."
+    checks.every_cell(X, (X == 0) | (X == 1), "Bernoulli columns must be 0 or 1", hint, names)
+    return X

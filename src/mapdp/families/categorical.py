@@ -15,7 +15,8 @@ from mapdp.checks import Names
 from mapdp.family import Family, Parameters
 from mapdp.special import log, log_rising
 
-_CHUNK = 16  # ratios multiplied before their log is taken: none is below 1e-19
+_LEAST = 1e-30  # pseudo-count
+_CHUNK = 8  # ratios multiplied before their log is taken: none is below _LEAST / n
 
 
 class Prior(NamedTuple):
@@ -66,6 +67,10 @@ class Categorical(Family):
                 f"concentration must match levels, got {[len(w) for w in weights]} pseudo-counts for "
                 f"{[len(level) for level in levels]} values. Hint: one number per value of a column."
             )
+        if any(len(np.unique(level)) < len(level) for level in levels):
+            raise ValueError(f"levels must not repeat within a column, got {levels!r}.")
+        if any(weight.min() < _LEAST for weight in weights):
+            raise ValueError(f"concentration must be at least {_LEAST}, got less. Hint: {hint}")
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "concentration", weights)
 

@@ -13,9 +13,10 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp.exact import added, squares_about_mean, two_product
 from mapdp.family import Family, Parameters
+from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_rising
 
-_CHUNK = 8  # factors multiplied before their log is taken: each may reach 1e38 without overflow
+_CHUNK = 8  # factors multiplied before their log is taken: beyond 1e38 each, densities go flat
 _SPENT = 1e-4  # below this share of the rate, what remains without a row is worked out exactly
 
 
@@ -135,17 +136,6 @@ class DiagonalGaussian(Family):
         """Draw one row for each drawn cluster."""
         mean, variance = parameters
         return rng.normal(mean, np.sqrt(variance))
-
-
-def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and variance of each column, without a copy of X; 0 where only rounding varies."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    total = np.zeros_like(mean)
-    for i in range(0, len(X), chunk):
-        total += ((X[i : i + chunk] - mean) ** 2).sum(axis=0)
-    variance = total / len(X)
-    rounding = 8.0 * np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps * np.abs(mean)
-    return mean, np.where(variance > rounding**2, variance, 0.0)
 
 
 @family.clear.on(DiagonalGaussianBank)

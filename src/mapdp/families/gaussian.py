@@ -5,6 +5,7 @@ goes changes it by one outer product, and a score is one triangular solve, done 
 """
 
 import dataclasses
+import math
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp.family import Family, Parameters
 from mapdp.linalg import factorise, is_positive_definite, rank_one, squared_length
+from mapdp.moments import column_moments
 from mapdp.special import LOG_PI, log, log_rising
 
 
@@ -95,9 +97,10 @@ class Gaussian(Family):
         singular its diagonal is raised until it is not.
         """
         X = np.asarray(X, dtype=np.float64)
-        n_features = X.shape[1]
-        scale = 2.0 * np.atleast_2d(np.cov(X.T, bias=True)) if len(X) > 1 else np.zeros((n_features,) * 2)
-        return cls(X.mean(axis=0), 10.0 / len(X), n_features + 1.0, _conditioned(scale))
+        mean, variance = column_moments(X)
+        centred = np.where(variance > 0.0, X - mean, 0.0)
+        scale = _conditioned(2.0 * centred.T @ centred / len(X))
+        return cls(mean, 10.0 / len(X), X.shape[1] + 1.0, scale)
 
     @property
     def scratch_rows(self) -> int:  # type: ignore[override]
@@ -246,7 +249,7 @@ def _rebuild(bank, k):
         for j in range(i + 1):
             between = pull * bank.centre[i, k] * bank.centre[j, k]
             bank.factor[i, j, k] = bank.prior.scale[i, j] + bank.scatter[i, j, k] + between
-    factorise(bank.factor, bank.factor, k)
+    factorise(bank.factor, bank.factor, k, bank.prior.pivots)
 
 
 @family.refresh.on(GaussianBank)
@@ -299,9 +302,10 @@ def log_leave_one_out(bank, k, x):
     for i in range(x.shape[0]):
         work[i] = x[i] - bank.mean[i, k]
     length = squared_length(bank.factor, k, work)
-    # The matrix determinant lemma: this is |scale without the row| / |scale|.
-    kept = max(1.0 - strength / (strength - 1.0) * length, 1e-300)
+    # The matrix determinant lemma: this is |scale without the row| / |scale|. It cannot be below what the
+    # prior alone would leave, which matters where a row so far out that it is most of the scale leaves.
     log_det = bank.log_det[k]
+    kept = max(1.0 - strength / (strength - 1.0) * length, math.exp(bank.prior.log_det - log_det))
     return bank.constant_without[k] - 0.5 * log_det + (bank.power[k] - 1.0) * log(kept)
 
 

@@ -65,7 +65,7 @@ class Poisson(Family):
     @classmethod
     def empirical(cls, X: np.ndarray) -> Self:
         """Shape 1, and the rate that makes the prior mean the sample mean (half a count added)."""
-        total = np.asarray(X, dtype=np.float64).sum(axis=0)
+        total = _checked(np.asarray(X, dtype=np.float64), None).sum(axis=0)
         return cls(shape=np.ones(len(total)), rate=len(X) / (total + 0.5))
 
     @property
@@ -75,11 +75,7 @@ class Poisson(Family):
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Check that all cells are counts."""
-        checks.finite(X, names)
-        hint = "use DiagonalGaussian for measurements."
-        rule = "Poisson columns must be whole numbers from 0 up"
-        checks.every_cell(X, (X >= 0) & (np.floor(X) == X), rule, hint, names)
-        return np.ascontiguousarray(X, dtype=np.float64)
+        return np.ascontiguousarray(_checked(X, names), dtype=np.float64)
 
     def bank(self, capacity: int) -> PoissonBank:
         """Return a bank of `capacity` empty chairs."""
@@ -104,6 +100,14 @@ class Poisson(Family):
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one row for each drawn cluster."""
         return rng.poisson(parameters[0]).astype(np.float64)
+
+
+def _checked(X: np.ndarray, names: Names) -> np.ndarray:
+    checks.finite(X, names)
+    hint = "use DiagonalGaussian for measurements."
+    rule = "Poisson columns must be whole numbers from 0 up"
+    checks.every_cell(X, (X >= 0) & (np.floor(X) == X), rule, hint, names)
+    return X
 
 
 @inlined

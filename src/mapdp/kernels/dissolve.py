@@ -5,7 +5,7 @@ import numpy as np
 from mapdp import family
 from mapdp._jit import inlined, kernel
 from mapdp.kernels.joint import log_joint
-from mapdp.kernels.score import MARGIN
+from mapdp.kernels.score import beats
 from mapdp.kernels.seat import fetch
 from mapdp.kernels.sweep import sweep
 from mapdp.special import log
@@ -60,7 +60,7 @@ def dissolve_one(X, order, ends, state, worth):
         k = state.labels[rows[0]]
         _close(rows, k, state)
         sweep(X, rows, state, 0)
-        if log_joint(state, worth) > before + MARGIN:
+        if beats(log_joint(state, worth), before):
             return k
         _reopen(X, rows, k, state)
     return -1

@@ -15,11 +15,12 @@ def whiten(X, rows, W):
     """Fill W with the rows, each column with mean 0 and variance 1 (0 where it does not vary)."""
     n = rows.shape[0]
     for j in range(X.shape[1]):
-        mean, square = 0.0, 0.0
+        first, mean, square = X[rows[0], j], 0.0, 0.0
         for r in range(n):
-            mean += X[rows[r], j] / n
+            W[r, j] = X[rows[r], j] - first  # exactly 0 where the column does not vary
+            mean += W[r, j] / n
         for r in range(n):
-            W[r, j] = X[rows[r], j] - mean
+            W[r, j] -= mean
             square += W[r, j] * W[r, j] / n
         scale = 1.0 / np.sqrt(square) if square > 0.0 else 0.0
         for r in range(n):

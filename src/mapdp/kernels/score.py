@@ -14,6 +14,12 @@ MARGIN = 1e-9
 
 
 @inlined
+def beats(joint, best):
+    """Say whether a joint is above another by more than rounding, which grows with their size."""
+    return joint > best + MARGIN + 1e-12 * abs(best)
+
+
+@inlined
 def score_chairs(x, n_chairs, joins, bank, scores, scratch):
     """Score every chair for a row that stands."""
     for k in range(n_chairs):
@@ -69,7 +75,7 @@ def score_left_out(X, state, out):
 
 @kernel
 def assign_rows(X, rows, n_chairs, state, out):
-    """Fill out[r] with the best of the first chairs for row rows[r], which sits on none of them."""
+    """Fill out[r] with the best of the first chairs for row rows[r], as if it sat on none of them."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
         fetch(X, rows[r], origin, x)

@@ -13,7 +13,7 @@ from mapdp._jit import inlined, kernel
 from mapdp.kernels.guess import part_by_axis, part_by_seeds, whiten
 from mapdp.kernels.joint import log_joint_of_chairs
 from mapdp.kernels.merge import merge_greedily
-from mapdp.kernels.score import MARGIN, best_chair, score_chairs
+from mapdp.kernels.score import beats, best_chair, score_chairs
 from mapdp.kernels.seat import fetch
 from mapdp.special import log
 
@@ -86,7 +86,7 @@ def try_guess(X, rows, guess, n_passes, state, spare):
 @inlined
 def _kept_if_better(joint, best, rows, state, outcome):
     """Copy where rows sit after a trial to `outcome` if it beats the best so far; return the best."""
-    if joint <= best + MARGIN:
+    if not beats(joint, best):
         return best
     for r in range(rows.shape[0]):
         outcome[r] = state.labels[rows[r]]

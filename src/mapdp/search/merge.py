@@ -4,8 +4,8 @@ import numpy as np
 
 from mapdp.kernels.dissolve import dissolve_one
 from mapdp.kernels.merge import merge_greedily, price_chairs
-from mapdp.search.run import Run
-from mapdp.state import CHAIRS
+from mapdp.search.run import Run, compact
+from mapdp.state import CHAIRS, OPEN
 
 _LARGEST = 4096  # rows of a cluster that may dissolve: more cannot all be better off elsewhere
 
@@ -32,6 +32,8 @@ def merge(run: Run) -> bool:
 
 def dissolve(run: Run) -> bool:
     """Let the rows of one cluster join the others if that gains; large clusters are not asked."""
+    if run.state.counters[OPEN] < 0:  # the last row to move took the last chair
+        run.reseat(compact(run.state.labels))
     state, before = run.state, run.state.labels.copy()
     asked = (state.sizes > 0) & (state.sizes <= _LARGEST)
     if state.n_clusters < 2 or not asked.any():

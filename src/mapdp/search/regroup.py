@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from mapdp.kernels.score import MARGIN
+from mapdp.kernels.score import beats
 from mapdp.kernels.trial import Desk, try_groups, try_guess
 from mapdp.model import worth_of_chairs
 from mapdp.search.assign import assign
@@ -33,7 +33,7 @@ class Regrouper:
     def __init__(self, run: Run, rng: np.random.Generator) -> None:
         self._run = run
         self._rng = rng
-        self._refused: set[tuple[tuple[int, float], ...]] = set()
+        self._refused: set[tuple] = set()
         X, family, process, *_ = run.problem
         self._state = new_state(len(X), family, process, _CAPACITY)
         self._spare = spare_for(family, _CAPACITY)
@@ -59,7 +59,11 @@ class Regrouper:
         """Try the groups that were not refused; let those that gain take effect, each cluster once."""
         state, worth = self._run.state, worth_of_chairs(self._run.state)
         # What a cluster is worth names it: one that has not changed since it was refused stays refused.
-        names = [tuple((int(state.sizes[k]), round(float(worth[k]), 6)) for k in group) for group in groups]
+        # A new chair may weigh more beside more clusters, so their number is part of the name.
+        names = [
+            (state.n_clusters, *((int(state.sizes[k]), round(float(worth[k]), 6)) for k in group))
+            for group in groups
+        ]
         new = [number for number, name in enumerate(names) if name not in self._refused]
         if not new:
             return False
@@ -68,7 +72,7 @@ class Regrouper:
         outcomes = self._outcomes([groups[number] for number in new], rows, worth)
         labels, n_chairs, changed = state.labels.copy(), state.n_clusters, set[int]()
         for number, some, parts in zip(new, rows, outcomes, strict=True):
-            if parts is None:
+            if parts is None or same_partition(parts, compact(labels[some])):
                 self._refused.add(names[number])
             elif changed.isdisjoint(groups[number]):
                 changed.update(groups[number])
@@ -138,7 +142,7 @@ class Regrouper:
         self._judged(sample, parts, 0)
         parts = assign(X, rows, int(parts.max()) + 1, self._state, n_threads)
         joint = self._judged(rows, compact(parts), 1)
-        return compact(self._state.labels[rows]) if joint > now + MARGIN else None
+        return compact(self._state.labels[rows]) if beats(joint, now) else None
 
     def _judged(self, rows: np.ndarray, guess: np.ndarray, n_passes: int) -> float:
         return try_guess(self._run.problem.X, rows, guess, n_passes, self._state, self._spare)
@@ -153,6 +157,12 @@ def members(labels: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
     """Return the rows of each chair up to the last that is taken."""
     order = np.argsort(labels, kind="stable").astype(np.int32)
     return pieces(order, np.cumsum(sizes[: labels.max() + 1]))
+
+
+def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
+    """Say whether two arrays of labels 0, 1, ... differ in names only."""
+    n_parts = int(a.max()) + 1
+    return n_parts == int(b.max()) + 1 == len(np.unique(a.astype(np.int64) * n_parts + b))
 
 
 def close_pairs(gains: np.ndarray) -> list[Group]:

@@ -66,7 +66,7 @@ class Run:
     def spare(self, n_chairs: int) -> Spare:
         """Return working space for merges among at least this many chairs."""
         if len(self._spare.worth) < n_chairs:
-            self._spare = spare_for(self.problem.family, 2 * n_chairs)
+            self._spare = spare_for(self.problem.family, n_chairs)
         return self._spare
 
     def visit(self, rows: np.ndarray) -> int:

@@ -1,0 +1,14 @@
+"""Knows mean and variance of the columns of a table that may be too large to copy."""
+
+import numpy as np
+
+
+def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of each column, without a copy of X; 0 where only rounding varies."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    total = np.zeros_like(mean)
+    for i in range(0, len(X), chunk):
+        total += ((X[i : i + chunk] - mean) ** 2).sum(axis=0)
+    variance = total / len(X)
+    rounding = 8.0 * np.finfo(np.float64).eps * np.abs(mean)
+    return mean, np.where(variance > rounding**2, variance, 0.0)
