@@ -257,7 +257,7 @@ def test_errors_of_discrete_families_name_the_column_and_the_value():
         (lambda X: MAPDP().fit(X[:0]), "0 sample(s)"),
         (lambda X: MAPDP(init="seeds").fit(X), "init must be one of 'sequential'"),
         (lambda X: MAPDP(init=["a"] * 120).fit(X), "labels must be whole numbers"),
-        (lambda X: MAPDP().fit(["a", "b"]), "Expected 2D array"),
+        (lambda X: MAPDP().fit(["a", "b"]), "X must be a table of numbers, got text of shape (2,)"),
         (lambda X: Bernoulli.empirical([[2.0]]), "Bernoulli columns must be 0 or 1, got 2.0 in column 0"),
         (
             lambda X: Poisson.empirical([[-1.0]]),

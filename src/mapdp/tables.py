@@ -35,7 +35,9 @@ def _explained(X: Any, error: ValueError) -> ValueError:
     names = list(X.columns) if hasattr(X, "columns") else None
     cells = np.asarray(X, dtype=object)
     if cells.ndim != 2:
-        return error
+        return ValueError(
+            f"X must be a table of numbers, got text of shape {cells.shape}. Hint: rows x columns."
+        )
     for j in range(cells.shape[1]):
         for i in range(cells.shape[0]):
             try:
