@@ -59,7 +59,7 @@ def dissolve_one(X, order, ends, state, worth):
         begin = ends[c]
         k = state.labels[rows[0]]
         _close(rows, k, state)
-        sweep(X, rows, state, 0)
+        sweep(X, rows, state, np.int64(0))  # a plain 0 would have it compiled once more
         if beats(log_joint(state, worth), before):
             return k
         _reopen(X, rows, k, state)

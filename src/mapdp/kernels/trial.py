@@ -65,7 +65,7 @@ def try_guess(X, rows, guess, n_passes, state, spare):
     `guess` numbers chairs from 0; afterwards `state.labels` has the chairs of the rows.
     """
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
-    n_chairs = 0
+    n_chairs, n_clusters = np.int64(0), np.int64(0)  # a plain 0 would have callees compiled for it
     for r in range(rows.shape[0]):
         labels[rows[r]] = guess[r]
         n_chairs = max(n_chairs, guess[r] + 1)
@@ -73,7 +73,6 @@ def try_guess(X, rows, guess, n_passes, state, spare):
     for _ in range(n_passes):
         _best_chairs_at_once(X, rows, n_chairs, state)
         _seat(X, rows, n_chairs, state)
-    n_clusters = 0
     for k in range(n_chairs):
         if sizes[k] > 0:
             n_clusters += 1
