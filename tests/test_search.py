@@ -8,7 +8,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from mapdp import MAPDP, DiagonalGaussian, PitmanYor, Poisson, log_joint, sample_mixture
 from mapdp.kernels.guess import whiten
-from mapdp.search.regroup import members, same_partition
+from mapdp.kernels.joint import sort_by_chair
+from mapdp.kernels.regroup import Outcome, seat_parts
 from mapdp.trace import adjusted_rand
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
 from tests.data import UCI, uci
@@ -141,7 +142,7 @@ def test_a_large_table_starts_on_some_of_its_rows(monkeypatch):
     monkeypatch.setattr("mapdp.search.searches._LARGE", 1000)
     monkeypatch.setattr("mapdp.search.searches._SAMPLE", 500)
     monkeypatch.setattr("mapdp.search.regroup._SAMPLE", 200)
-    monkeypatch.setattr("mapdp.search.assign._BLOCK", 300)
+    monkeypatch.setattr("mapdp.search.frozen._BLOCK", 300)
     prior = DiagonalGaussian([0.0, 0.0], 0.05, 2.0, [1.0, 1.0])
     X, truth = sample_mixture(4000, 2.0, prior, np.random.default_rng(3))
     one, two = (MAPDP(2.0, family=prior, n_jobs=n).fit(X) for n in (1, 2))
@@ -175,10 +176,21 @@ def test_pitman_yor_counts_the_clusters_that_stand_by(rng):
     assert process.log_open(3) > process.log_open(2)
 
 
-def test_members_are_the_rows_of_each_chair():
+def test_rows_are_sorted_by_chair():
     labels = np.array([1, 0, 3, 1, 0, 1], dtype=np.int32)
-    rows = members(labels, np.bincount(labels, minlength=8))
-    assert [r.tolist() for r in rows] == [[1, 4], [0, 3, 5], [], [2]]
+    order, ends = np.empty(6, dtype=np.int32), np.empty(8, dtype=np.int64)
+    sort_by_chair(labels, np.bincount(labels, minlength=8), order, ends)
+    assert order.tolist() == [1, 4, 0, 3, 5, 2]
+    assert ends.tolist() == [2, 5, 5, 6, 6, 6, 6, 6]
+
+
+def test_parts_take_the_chairs_of_their_group_then_fresh_ones():
+    outcome = Outcome(np.full(6, 2), np.zeros(4, dtype=bool), np.array([4]), np.empty(1))
+    rows, parts = np.array([1, 2, 4, 5]), np.array([7, 3, 7, 0])
+    seat_parts(np.array([1, 3]), rows, parts, np.empty(8, dtype=np.int64), outcome)
+    assert outcome.labels.tolist() == [2, 1, 3, 2, 1, 4]
+    assert outcome.changed.tolist() == [False, True, False, True]
+    assert outcome.fresh.tolist() == [5]
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 6])
@@ -214,13 +226,6 @@ def test_dissolving_needs_no_open_chair():
 def test_columns_that_do_not_vary_do_not_steer_a_guess(n):
     X = np.column_stack([np.full(n, 0.1), np.arange(n)])
     W = np.empty((n, 2))
-    whiten(X, np.arange(n, dtype=np.int32), W)
+    whiten(X, np.arange(n, dtype=np.int32), W, np.empty(2), np.empty(2))
     assert (W[:, 0] == 0.0).all()
     assert_allclose(W[:, 1].std(), 1.0)
-
-
-def test_same_partition_sees_through_names():
-    a = np.array([0, 0, 1, 2])
-    assert same_partition(a, np.array([1, 1, 0, 2]))
-    assert not same_partition(a, np.array([0, 1, 1, 2]))
-    assert not same_partition(a, np.array([0, 0, 1, 1]))

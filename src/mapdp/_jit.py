@@ -12,13 +12,13 @@ import os
 import pathlib
 import re
 import shutil
-import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
@@ -29,7 +29,7 @@ _CONFIG: Any = numba.config
 # Without `nrt` arrays are not counted: kernels own none (Python does, and makes all working space), and
 # counting every array that a loop touches costs more than scoring a row.
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
-_INLINED: Any = {**_OPTIONS, "forceinline": True}
+INLINED: Any = {**_OPTIONS, "forceinline": True}
 _KEPT_GENERATIONS = 3  # caches of older sources that survive, so that switching branches stays cheap
 
 KERNELS: list[Any] = []
@@ -94,8 +94,9 @@ def kernel(function: Callable) -> Any:
 
 
 def inlined(function: Callable) -> Any:
-    """Compile a small function that only kernels call."""
-    return numba.njit(**_INLINED)(function)
+    """Make a small function part of the kernels that call it; from Python it runs as it is written."""
+    overload(function, strict=False, jit_options=INLINED)(lambda *_: function)
+    return function
 
 
 def compilations() -> dict[str, int]:
@@ -116,7 +117,7 @@ class verb:
         self.__doc__ = stub.__doc__
         self._table: dict[type, Callable] = {}
 
-        @overload(self, strict=False, jit_options=_INLINED)
+        @overload(self, strict=False, jit_options=INLINED)
         def choose(subject, *rest):
             return self._find(getattr(subject, "instance_class", subject))
 
@@ -138,14 +139,14 @@ class verb:
         return register
 
 
-def bits_of(number: float) -> int:
-    """Return the 64 bits of a float as an integer."""
-    return struct.unpack("<q", struct.pack("<d", number))[0]
+def bits_of(number: Any) -> Any:
+    """Return the 64 bits of a float, or of each of several, as an integer."""
+    return np.asarray(number, dtype=np.float64).view(np.int64)[()]
 
 
-def float_of(bits: int) -> float:
+def float_of(bits: Any) -> Any:
     """Return the float that 64 bits stand for."""
-    return struct.unpack("<d", struct.pack("<q", bits))[0]
+    return np.asarray(bits, dtype=np.int64).view(np.float64)[()]
 
 
 @intrinsic  # type: ignore[arg-type]
@@ -164,11 +165,11 @@ def _float_of(context, bits):
     return types.float64(types.int64), codegen
 
 
-@overload(bits_of, jit_options=_INLINED)
+@overload(bits_of, jit_options=INLINED)
 def _compiled_bits_of(number):
-    return lambda number: _bits_of(number)  # type: ignore[call-arg]
+    return (lambda number: _bits_of(number)) if isinstance(number, types.Number) else None  # type: ignore[call-arg]
 
 
-@overload(float_of, jit_options=_INLINED)
+@overload(float_of, jit_options=INLINED)
 def _compiled_float_of(bits):
-    return lambda bits: _float_of(bits)  # type: ignore[call-arg]
+    return (lambda bits: _float_of(bits)) if isinstance(bits, types.Number) else None  # type: ignore[call-arg]

@@ -2,8 +2,9 @@
 
 The one idea: a bank is a NamedTuple of arrays with one slot per chair along the last axis (so that all
 chairs of a row are scored in vector code), and what it holds is of two sorts. Statistics are changed by
-`insert`, `remove` and `pour`; the cached predictive is brought up to date by `refresh` and is all that
-scoring reads. An empty chair holds the prior, so a new cluster is scored like an old one.
+`insert`, `remove` and `pour`, and `log_marginal` reads nothing else; the cached predictive is brought up to
+date by `refresh` and is all that scoring reads. An empty chair holds the prior, so a new cluster is scored
+like an old one.
 
 Rows reach the verbs relative to the family's `origin`, which keeps sums small on data far from zero.
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from mapdp import checks
 from mapdp._jit import kernel, verb
+from mapdp._lanes import LANES, whole_lanes
 from mapdp.checks import Names
 
 Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
@@ -48,7 +50,10 @@ def refresh(bank, k):
 
 @verb
 def log_predictive(bank, x, n_chairs, scores, scratch):
-    """Add to scores[k] the log density of row x given chair k, for the first `n_chairs` chairs."""
+    """Add to scores[k] the log density of row x given chair k, for the first `n_chairs` chairs.
+
+    Chairs are scored in whole lanes, so those after the first `n_chairs` may be scored, too.
+    """
 
 
 @verb
@@ -64,7 +69,7 @@ def log_marginal(bank, k):
 class Family:
     """Prior hyperparameters of one likelihood; subclasses are frozen dataclasses."""
 
-    scratch_rows = 1  # rows of working space, one float per chair each, that scoring needs
+    scratch_rows = 0  # lanes of working space that scoring needs
 
     @property
     def n_features(self) -> int:
@@ -77,7 +82,14 @@ class Family:
         raise NotImplementedError
 
     def bank(self, capacity: int) -> Bank:
-        """Return a bank of `capacity` empty chairs."""
+        """Return a bank of at least `capacity` empty chairs, ready to be scored."""
+        slots = whole_lanes(capacity)
+        bank = self.new_bank(slots)
+        _clear_all(bank, slots)
+        return bank
+
+    def new_bank(self, capacity: int) -> Bank:
+        """Return the arrays of a bank with `capacity` chairs that hold nothing yet, not even the prior."""
         raise NotImplementedError
 
     def posterior(self, bank: Bank, k: int) -> Self:
@@ -139,7 +151,7 @@ class Family:
 
     def log_predictive(self, x: np.ndarray, X: np.ndarray) -> float:
         """Return the log density of row x given rows X of its cluster (interpreted: for small X)."""
-        scores, scratch = np.zeros(1), np.zeros((self.scratch_rows, 1))
+        scores, scratch = np.zeros(LANES), np.zeros((self.scratch_rows, LANES))
         row = self.encode(np.array([x], dtype=np.float64))[0] - self.origin
         log_predictive(self._seated(X), row, 1, scores, scratch)
         return float(scores[0])
@@ -169,9 +181,3 @@ def _clear_all(bank, capacity):
     for k in range(capacity):
         clear(bank, k)
         refresh(bank, k)
-
-
-def cleared(bank: Bank, capacity: int) -> Bank:
-    """Make all chairs of a new bank empty and ready to be scored."""
-    _clear_all(bank, capacity)
-    return bank

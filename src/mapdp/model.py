@@ -13,21 +13,16 @@ from mapdp.family import Family, Parameters
 from mapdp.kernels import joint as kernels
 from mapdp.kernels.score import score_left_out
 from mapdp.process import DirichletProcess, Process, make_process
-from mapdp.state import CHAIRS, FIRST_CAPACITY, OPEN, TAKEN, State, new_state
+from mapdp.state import FIRST_CAPACITY, State, new_state
 
 
 def seated(X: np.ndarray, labels: np.ndarray, family: Family, process: Process) -> State:
     """Return the state in which row i sits on chair labels[i]; chairs 0, 1, ... are all taken."""
-    sizes = np.bincount(labels)
-    n_clusters = len(sizes)
+    n_clusters = int(labels.max()) + 1
     capacity = max(FIRST_CAPACITY, 2 ** int(np.ceil(np.log2(n_clusters + 1))))
     state = new_state(len(labels), family, process, capacity)
     state.labels[:] = labels
-    state.sizes[:n_clusters] = sizes
-    state.joins[:n_clusters] = process.log_join(sizes)
-    state.joins[n_clusters] = state.opens[n_clusters]
-    state.counters[[TAKEN, CHAIRS, OPEN]] = n_clusters, n_clusters + 1, n_clusters
-    kernels.build(X, state.labels, state.sizes, state.origin, state.x, state.bank)
+    kernels.build(X, state)
     return state
 
 
@@ -37,7 +32,7 @@ def state_log_joint(state: State, process: Process) -> float:
 
 
 def worth_of_chairs(state: State) -> np.ndarray:
-    """Return the log density of the rows on each chair, 0 for an empty one."""
+    """Return what each chair adds to the joint, 0 for an empty one."""
     worth = np.zeros(state.capacity)
     kernels.log_joint(state, worth)
     return worth

@@ -7,40 +7,53 @@ numbers subtracted (that loses 4e-10 at 5e5).
 
 import math
 
+from mapdp import _lanes  # noqa: F401 - teaches numba what `log` does to lanes
 from mapdp._jit import bits_of, float_of, inlined
 
 LOG_2 = math.log(2.0)
 LOG_PI = math.log(math.pi)
 LOG_2PI = math.log(2.0 * math.pi)
 
-_HALF_ROOT = bits_of(math.sqrt(0.5))
+_HALF_ROOT = int(bits_of(math.sqrt(0.5)))
 _MANTISSA = (1 << 52) - 1
-_TWO_52_BITS = bits_of(2.0**52)
-_ONE_BITS = bits_of(1.0)
+_TWO_52_BITS = int(bits_of(2.0**52))
+_ONE_BITS = int(bits_of(1.0))
 # The exponent field of 1.0 is 1023; 2^52 is what the integer carries when it is read as a float.
 _EXPONENT_ZERO = 2.0**52 + 1023.0
 
 
 @inlined
-def log(x):
-    """Return the natural logarithm of a positive normal number, to about one unit in the last place.
-
-    x = 2^e m with m between sqrt(1/2) and sqrt(2); log m = 2 atanh(s), s = (m - 1) / (m + 1), where
-    the odd series is a minimax polynomial of degree 6 in s^2 (error 1e-17).
-    """
+def parted(x):
+    """Return e and m with x = 2^e m, m between sqrt(1/2) and sqrt(2), for a positive normal number."""
     shifted = bits_of(x) + (_ONE_BITS - _HALF_ROOT)
     exponent = float_of((shifted >> 52) | _TWO_52_BITS) - _EXPONENT_ZERO
-    f = float_of((shifted & _MANTISSA) + _HALF_ROOT) - 1.0
+    return exponent, float_of((shifted & _MANTISSA) + _HALF_ROOT)
+
+
+@inlined
+def log_of_parts(exponent, mantissa):
+    """Return log(2^e m) for m between sqrt(1/2) and sqrt(2), to about one unit in the last place.
+
+    log m = 2 atanh(s), s = (m - 1) / (m + 1), where the odd series is a minimax polynomial of degree 6
+    in s^2 (error 1e-17).
+    """
+    f = mantissa - 1.0
     s = f / (2.0 + f)
     z = s * s
-    r = 0.14616585424888621989
-    r = r * z + 0.15331710618210771568
+    r = 0.15331710618210771568 + 0.14616585424888621989 * z
     r = r * z + 0.18182889455674946039
     r = r * z + 0.22222211130259877029
     r = r * z + 0.28571428626003268742
     r = r * z + 0.39999999999899443233
     r = r * z + 0.66666666666666696883
     return exponent * LOG_2 + (2.0 * s + s * z * r)
+
+
+@inlined
+def log(x):
+    """Return the natural logarithm of a positive normal number."""
+    exponent, mantissa = parted(x)
+    return log_of_parts(exponent, mantissa)
 
 
 @inlined

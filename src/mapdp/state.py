@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mapdp._lanes import LANES, whole_lanes
 from mapdp.family import Bank, Family, copy_slots
 from mapdp.process import Process
 
@@ -34,7 +35,7 @@ class State(NamedTuple):
     origin: np.ndarray  # (D,) what rows are measured from
     x: np.ndarray  # (D,) the row in hand
     scores: np.ndarray  # (K,) its scores
-    scratch: np.ndarray  # (S, K) working space of the family
+    scratch: np.ndarray  # (S, LANES) working space of the family
 
     @property
     def capacity(self) -> int:
@@ -48,8 +49,9 @@ class State(NamedTuple):
 
 
 def new_state(n_rows: int, family: Family, process: Process, capacity: int = FIRST_CAPACITY) -> State:
-    """Return a state in which nobody sits."""
-    state = _furnished(np.full(n_rows, -1, dtype=np.int32), family, process, capacity)
+    """Return a state in which nobody sits, with at least `capacity` chairs."""
+    labels = np.full(n_rows, -1, dtype=np.int32)
+    state = _furnished(labels, family, process, whole_lanes(capacity))
     state.counters[:] = 0, 1, 0, 0, 0
     state.joins[0] = state.opens[0]
     return state
@@ -67,7 +69,7 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
         origin=np.ascontiguousarray(family.origin, dtype=np.float64),
         x=np.zeros(family.n_features),
         scores=np.zeros(capacity),
-        scratch=np.zeros((family.scratch_rows, capacity)),
+        scratch=np.zeros((family.scratch_rows, LANES)),
     )
 
 
@@ -97,7 +99,7 @@ def by_falling_size(labels: np.ndarray) -> np.ndarray:
 
 
 def predictive_bank(bank: Bank, family: Family, n_clusters: int) -> Bank:
-    """Return a bank that holds the first `n_clusters` chairs and one empty chair."""
+    """Return a bank that holds the first `n_clusters` chairs and an empty chair."""
     smaller = family.bank(n_clusters + 1)
     copy_slots(bank, smaller, np.arange(n_clusters))
     return smaller

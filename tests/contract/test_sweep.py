@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 
 from mapdp import MAPDP, log_joint, log_pseudo_likelihood
 from mapdp.model import seated
+from mapdp.search.frozen import survey
 from mapdp.search.run import Problem, Run
 from mapdp.state import new_state
 from tests.contract.cases import PROCESSES, over_families, over_processes
@@ -41,6 +42,41 @@ def test_labels_are_those_of_the_naive_algorithm_after_every_sweep(case, process
         assert canonical(run.state.labels) == canonical(naive)
         run.record("sweep", run.visit(np.arange(40, dtype=np.int32)))
         naive = naive_sweep(case.family, process, X, naive, range(40))
+
+
+@over_families
+@over_processes
+def test_a_survey_finds_by_how_much_each_row_prefers_its_chair(case, process, rng):
+    X, labels = case.rows(rng, 9), np.array([0, 0, 0, 1, 1, 1, 2, 2, 3])
+    exact = ExactModel(case.family, process, X)
+    lead = survey(case.family.encode(X), seated(case.family.encode(X), labels, case.family, process), 1)
+    for i in range(9):
+        others = {k: exact.log_joint(np.where(np.arange(9) == i, k, labels)) for k in range(5)}
+        own = others.pop(labels[i])
+        if i == 8:  # alone: its own chair and the empty one are the same
+            others.pop(4)
+        assert_allclose(lead[i], own - max(others.values()), rtol=1e-5, atol=1e-5)
+
+
+@over_families
+def test_settling_the_border_ends_where_nobody_moves(case, rng):
+    X, process = case.rows(rng, 200), PROCESSES["dp"]
+    encoded = case.family.encode(X)
+    runs = [run_from(encoded, case.family, process, rng.integers(0, 4, 200)) for _ in range(3)]
+    visited = []
+    for run in runs:
+        run.start(np.arange(200, dtype=np.int32))
+        start, visit, seen = run.state.labels.copy(), run.visit, []
+        run.visit = lambda rows, visit=visit, seen=seen: (seen.append(rows), visit(rows))[1]
+        assert run.settle_border()
+        visited.append((start, seen, run))
+        assert (np.diff([step.log_joint for step in run.trace]) > -1e-9).all()
+        assert visit(np.arange(200, dtype=np.int32)) == 0
+    start, seen, run = visited[0]
+    naive = start
+    for rows in seen:
+        naive = naive_sweep(case.family, process, X, naive, rows)
+    assert canonical(naive) == canonical(run.state.labels)
 
 
 @over_families

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
+from mapdp._lanes import LANES, whole_lanes
 from mapdp.families import DiagonalGaussian
 from mapdp.family import Family
 from mapdp.kernels.score import score_rows
@@ -64,12 +65,14 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         """Return log p(x, chair) for encoded rows and every chair; the last chair is the empty one."""
-        joins = self._process.log_seating(self.cluster_sizes_)
+        n_chairs = self.n_clusters_ + 1
+        joins = np.full(whole_lanes(n_chairs), -np.inf)
+        joins[:n_chairs] = self._process.log_seating(self.cluster_sizes_)
         out = np.empty((len(rows), len(joins)))
         origin, x = np.ascontiguousarray(self.family_.origin), np.empty(rows.shape[1])
-        scratch = np.empty((self.family_.scratch_rows, len(joins)))
+        scratch = np.empty((self.family_.scratch_rows, LANES))
         score_rows(rows, joins, self._bank, origin, x, scratch, out)
-        return out
+        return out[:, :n_chairs]
 
     def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of a block of rows at a time, so that memory stays flat."""

@@ -49,8 +49,8 @@ class MAPDP(Mixture):
         Seed of the order in which a sequential start seats the rows, and of the guesses of the search;
         None seats the rows in row order. The same seed gives the same result, and so does None.
     n_jobs : int, default None
-        Number of threads: for several starts, and for finding the clusters of many rows at once. The
-        result does not depend on it.
+        Number of threads: for several starts, and for passes over many rows. None is one start at a
+        time, and every core for the passes. The result does not depend on it.
     verbose : int, default 0
         1 prints a line for each sweep and each round of moves.
 
@@ -129,7 +129,8 @@ class MAPDP(Mixture):
             checks.one_of("init", self.init, starts.NAMES)
         checks.whole("n_init", self.n_init, 1)
         n_jobs = effective_n_jobs(self.n_jobs)
-        problem = Problem(self._read(X), self.family_, process, max_iter, tol, n_jobs, self._tell)
+        n_threads = effective_n_jobs(-1) if self.n_jobs is None else n_jobs
+        problem = Problem(self._read(X), self.family_, process, max_iter, tol, n_threads, self._tell)
         found = searches.from_every_start(problem, self.search, self._starts(len(problem.X)), n_jobs)
         best = max(found, key=lambda one: one.log_joint)
         if not best.converged:
@@ -151,24 +152,18 @@ class MAPDP(Mixture):
         Every second start of a split-merge search is around seeds instead of sequential: the two
         kinds get stuck in different places.
         """
-        chosen = []
-        seeds = generator(self.random_state).integers(2**63, size=self.n_init)
-        for number, seed in enumerate(seeds):
-            rng = np.random.default_rng(seed)
-            in_row_order = self.random_state is None and number == 0
-            order = np.arange(n_rows) if in_row_order else rng.permutation(n_rows)
-            seeded = (
-                number % 2 == 1
-                and self.search == "split-merge"
-                and isinstance(self.init, str)
-                and self.init == "sequential"
-            )
-            chosen.append(Start("seeds" if seeded else self.init, order.astype(np.int32), rng))
+        chosen, order = [], np.arange(n_rows, dtype=np.int32)
+        mixed = self.search == "split-merge" and isinstance(self.init, str) and self.init == "sequential"
+        for number, rng in enumerate(generator(self.random_state).spawn(self.n_init)):
+            shuffled = number > 0 or self.random_state is not None
+            init = "seeds" if mixed and number % 2 == 1 else self.init
+            chosen.append(Start(init, rng.permutation(order) if shuffled else order, rng))
         return chosen
 
     def _compared(self, found: Found) -> Init:
         """Report one start beside the winner."""
-        agreement = adjusted_rand(self.labels_, found.state.labels)
+        winner = found.state.labels is self.labels_
+        agreement = 1.0 if winner else adjusted_rand(self.labels_, found.state.labels)
         return Init(found.log_joint, found.state.n_clusters, agreement)
 
     def _tell(self, step: Step) -> None:

@@ -53,8 +53,8 @@ class Bernoulli(Family):
         """Check that all cells are 0 or 1."""
         return np.ascontiguousarray(_checked(X, names), dtype=np.float64)
 
-    def bank(self, capacity: int) -> CategoricalBank:
-        """Return a bank of `capacity` empty chairs."""
+    def new_bank(self, capacity: int) -> CategoricalBank:
+        """Return the arrays of a bank with `capacity` chairs."""
         return make_bank(list(np.stack([self.failure, self.success], axis=1)), capacity)
 
     def posterior(self, bank: CategoricalBank, k: int) -> Self:

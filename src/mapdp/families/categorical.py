@@ -11,6 +11,7 @@ import numpy as np
 
 from mapdp import checks, family
 from mapdp._jit import inlined
+from mapdp._lanes import LANES, load, store
 from mapdp.checks import Names
 from mapdp.family import Family, Parameters
 from mapdp.special import log, log_rising
@@ -117,8 +118,8 @@ class Categorical(Family):
         """Replace places among the levels by the levels."""
         return np.stack([v[X[:, j].astype(int)] for j, v in enumerate(self.levels)], axis=1)
 
-    def bank(self, capacity: int) -> CategoricalBank:
-        """Return a bank of `capacity` empty chairs."""
+    def new_bank(self, capacity: int) -> CategoricalBank:
+        """Return the arrays of a bank with `capacity` chairs."""
         return make_bank(self.concentration, capacity)
 
     def posterior(self, bank: CategoricalBank, k: int) -> Self:
@@ -143,13 +144,12 @@ class Categorical(Family):
 
 
 def make_bank(concentration: Sequence[np.ndarray], capacity: int) -> CategoricalBank:
-    """Return a bank of `capacity` empty chairs with these pseudo-counts."""
+    """Return the arrays of a bank with these pseudo-counts."""
     offset = np.cumsum([0, *map(len, concentration)])
     total = np.array([weight.sum() for weight in concentration])
     prior = Prior(np.concatenate(concentration), total, offset)
     shapes = [(capacity,), (offset[-1], capacity), (offset[-1], capacity), (capacity,)]
-    bank = CategoricalBank(prior, *[np.zeros(shape) for shape in shapes])
-    return family.cleared(bank, capacity)
+    return CategoricalBank(prior, *[np.zeros(shape) for shape in shapes])
 
 
 def posterior_weights(bank: CategoricalBank, k: int) -> list[np.ndarray]:
@@ -204,12 +204,11 @@ def refresh(bank, k):
 @family.log_predictive.on(CategoricalBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
     log_weight, offset = bank.log_weight, bank.prior.offset
-    for k in range(n_chairs):
-        scores[k] += bank.constant[k]
-    for j in range(x.shape[0]):
-        level = offset[j] + int(x[j])
-        for k in range(n_chairs):
-            scores[k] += log_weight[level, k]
+    for k in range(0, n_chairs, LANES):
+        total = load(scores, k) + load(bank.constant, k)
+        for j in range(x.shape[0]):
+            total += load(log_weight[offset[j] + int(x[j])], k)
+        store(scores, k, total)
 
 
 @family.log_leave_one_out.on(CategoricalBank)

@@ -11,10 +11,11 @@ import numpy as np
 
 from mapdp import checks, family
 from mapdp._jit import inlined
+from mapdp._lanes import LANES, load, spread, store
 from mapdp.exact import added, squares_about_mean, two_product
 from mapdp.family import Family, Parameters
 from mapdp.moments import column_moments
-from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_rising
+from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_of_parts, log_rising, parted
 
 _CHUNK = 8  # factors multiplied before their log is taken: beyond 1e38 each, densities go flat
 _SPENT = 1e-4  # below this share of the rate, what remains without a row is worked out exactly
@@ -42,7 +43,6 @@ class DiagonalGaussianBank(NamedTuple):
     mean: np.ndarray  # (D, K) posterior mean m
     rate: np.ndarray  # (D, K) posterior rate b
     weight: np.ndarray  # (D, K) c / (2 b (c + 1))
-    log_growth: np.ndarray  # (K,) sum over columns of log b / b0
     power: np.ndarray  # (K,) a + 1/2
     constant: np.ndarray  # (K,) log density at the mean
     constant_without: np.ndarray  # (K,) the same for one row fewer, but for what that does to b
@@ -103,13 +103,12 @@ class DiagonalGaussian(Family):
         """Rows are measured from the prior mean."""
         return self.mean
 
-    def bank(self, capacity: int) -> DiagonalGaussianBank:
-        """Return a bank of `capacity` empty chairs."""
+    def new_bank(self, capacity: int) -> DiagonalGaussianBank:
+        """Return the arrays of a bank with `capacity` chairs."""
         log_rates = float(np.log(self.rate).sum())
         prior = Prior(float(self.strength), float(self.shape), self.rate, 1.0 / self.rate, log_rates)
-        n, *vectors = np.zeros((5, capacity))
-        bank = DiagonalGaussianBank(prior, n, *np.zeros((7, self.n_features, capacity)), *vectors)
-        return family.cleared(bank, capacity)
+        n, *vectors = np.zeros((4, capacity))
+        return DiagonalGaussianBank(prior, n, *np.zeros((7, self.n_features, capacity)), *vectors)
 
     def posterior(self, bank: DiagonalGaussianBank, k: int) -> Self:
         """Return the family whose prior is what chair k knows."""
@@ -192,35 +191,49 @@ def _growth(bank, j, s, e, square, square_lost, n, inverse_n):
 
 @family.refresh.on(DiagonalGaussianBank)
 def refresh(bank, k):
-    n, n_features = bank.n[k], bank.mean.shape[0]
+    n = bank.n[k]
     strength, shape = bank.prior.strength + n, bank.prior.shape + 0.5 * n
     inverse_n, inverse_strength = 1.0 / max(n, 1.0), 1.0 / strength
     half_width = 0.5 * strength / (strength + 1.0)
-    log_growth, product = 0.0, 1.0
-    for j in range(n_features):
-        growth = 1.0
-        if n > 0.0:
-            s, e = bank.sum_high[j, k], bank.sum_low[j, k]
-            square, lost = bank.square_high[j, k], bank.square_low[j, k]
-            growth = _growth(bank, j, s, e, square, lost, n, inverse_n)
-        rate = bank.prior.rate[j] * growth
+    exponent, product = 0.0, 1.0
+    for j in range(bank.mean.shape[0]):
+        growth = _growth_of(bank, j, k, inverse_n)
         bank.mean[j, k] = bank.sum_high[j, k] * inverse_strength
-        bank.rate[j, k] = rate
-        bank.weight[j, k] = half_width / rate
-        product *= growth
-        if (j + 1) % _CHUNK == 0:
-            log_growth += log(product)
-            product = 1.0
-    bank.log_growth[k] = log_growth + log(product)
+        bank.rate[j, k] = bank.prior.rate[j] * growth
+        bank.weight[j, k] = half_width / bank.rate[j, k]
+        exponent, product = _times(exponent, product, growth, j)
     bank.power[k] = shape + 0.5
-    _refresh_constants(bank, k, strength, shape)
+    _refresh_constants(bank, k, strength, shape, _log_of_product(exponent, product))
 
 
 @inlined
-def _refresh_constants(bank, k, strength, shape):
+def _growth_of(bank, j, k, inverse_n):
+    """Return b / b0 of column j on chair k."""
+    s, e = bank.sum_high[j, k], bank.sum_low[j, k]
+    return _growth(bank, j, s, e, bank.square_high[j, k], bank.square_low[j, k], bank.n[k], inverse_n)
+
+
+@inlined
+def _times(exponent, product, factor, j):
+    """Multiply a running product 2^exponent * product by its factor number j."""
+    product *= factor
+    if j % _CHUNK == _CHUNK - 1:
+        e, product = parted(product)
+        exponent += e
+    return exponent, product
+
+
+@inlined
+def _log_of_product(exponent, product):
+    e, rest = parted(product)
+    return log_of_parts(exponent + e, rest)
+
+
+@inlined
+def _refresh_constants(bank, k, strength, shape, log_growth):
     """Work out the log densities at the centre of chair k, with all its rows and with one fewer."""
     n_features, half_step = bank.mean.shape[0], log_gamma_half_step(shape)
-    half_rates = 0.5 * (bank.prior.log_rates + bank.log_growth[k])
+    half_rates = 0.5 * (bank.prior.log_rates + log_growth)
     bank.constant[k] = n_features * _level(strength, half_step) - half_rates
     bank.constant_without[k] = 0.0
     if bank.n[k] > 1.0:  # gamma(a) / gamma(a - 1/2) and gamma(a + 1/2) / gamma(a) make a - 1/2 together
@@ -236,39 +249,30 @@ def _level(strength, half_step):
 
 @family.log_predictive.on(DiagonalGaussianBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
-    mean, weight, power, constant = bank.mean, bank.weight, bank.power, bank.constant
-    product = scratch[0]
+    mean, weight = bank.mean, bank.weight
     n_features = mean.shape[0]
-    for k in range(n_chairs):
-        scores[k] += constant[k]
-    for begin in range(0, n_features, _CHUNK):
-        for k in range(n_chairs):
-            product[k] = 1.0
-        for j in range(begin, min(begin + _CHUNK, n_features)):
-            x_j = x[j]
-            for k in range(n_chairs):
-                residual = x_j - mean[j, k]
-                product[k] *= 1.0 + weight[j, k] * (residual * residual)
-        for k in range(n_chairs):
-            scores[k] -= power[k] * log(product[k])
+    for k in range(0, n_chairs, LANES):
+        exponent, product = spread(0.0), spread(1.0)
+        for j in range(n_features):
+            residual = x[j] - load(mean[j], k)
+            factor = 1.0 + load(weight[j], k) * (residual * residual)
+            exponent, product = _times(exponent, product, factor, j)
+        density = load(bank.constant, k) - load(bank.power, k) * _log_of_product(exponent, product)
+        store(scores, k, load(scores, k) + density)
 
 
 @family.log_leave_one_out.on(DiagonalGaussianBank)
 def log_leave_one_out(bank, k, x):
-    n_features = bank.mean.shape[0]
     strength = bank.prior.strength + bank.n[k]
-    factor = (strength + 1.0) / (strength - 1.0)
-    log_kept = 0.0
-    for begin in range(0, n_features, _CHUNK):
-        product = 1.0
-        for j in range(begin, min(begin + _CHUNK, n_features)):
-            residual = x[j] - bank.mean[j, k]
-            kept = 1.0 - factor * bank.weight[j, k] * (residual * residual)
-            if kept < _SPENT:
-                kept = _rate_without(bank, j, k, x[j]) / bank.rate[j, k]
-            product *= kept
-        log_kept += log(product)
-    return bank.constant_without[k] + (bank.power[k] - 1.0) * log_kept
+    wider = (strength + 1.0) / (strength - 1.0)
+    exponent, product = 0.0, 1.0
+    for j in range(bank.mean.shape[0]):
+        residual = x[j] - bank.mean[j, k]
+        kept = 1.0 - wider * bank.weight[j, k] * (residual * residual)
+        if kept < _SPENT:
+            kept = _rate_without(bank, j, k, x[j]) / bank.rate[j, k]
+        exponent, product = _times(exponent, product, kept, j)
+    return bank.constant_without[k] + (bank.power[k] - 1.0) * _log_of_product(exponent, product)
 
 
 @inlined
@@ -284,6 +288,10 @@ def _rate_without(bank, j, k, number):
 @family.log_marginal.on(DiagonalGaussianBank)
 def log_marginal(bank, k):
     n, shape, strength = bank.n[k], bank.prior.shape, bank.prior.strength
-    rates = -0.5 * n * bank.prior.log_rates - (shape + 0.5 * n) * bank.log_growth[k]
+    exponent, product = 0.0, 1.0
+    inverse_n = 1.0 / max(n, 1.0)
+    for j in range(bank.mean.shape[0]):
+        exponent, product = _times(exponent, product, _growth_of(bank, j, k, inverse_n), j)
+    rates = -0.5 * n * bank.prior.log_rates - (shape + 0.5 * n) * _log_of_product(exponent, product)
     level = log_rising(shape, 0.5 * n) - 0.5 * log((strength + n) / strength) - 0.5 * n * LOG_2PI
     return rates + bank.mean.shape[0] * level

@@ -13,6 +13,7 @@ from scipy import stats
 
 from mapdp import checks, family
 from mapdp._jit import inlined
+from mapdp._lanes import LANES, load, spread, store
 from mapdp.family import Family, Parameters
 from mapdp.linalg import factorise, is_positive_definite, rank_one, squared_length
 from mapdp.moments import column_moments
@@ -104,8 +105,8 @@ class Gaussian(Family):
 
     @property
     def scratch_rows(self) -> int:  # type: ignore[override]
-        """Scoring solves for D residuals on every chair, and sums their squares."""
-        return self.n_features + 1
+        """Scoring solves for D residuals."""
+        return self.n_features
 
     @property
     def n_features(self) -> int:
@@ -121,8 +122,8 @@ class Gaussian(Family):
         mean, scale = np.repeat(self.mean, n_features), self.scale[0, 0] * np.eye(n_features)
         return dataclasses.replace(self, mean=mean, dof=self.dof + n_features - 1, scale=scale)
 
-    def bank(self, capacity: int) -> GaussianBank:
-        """Return a bank of `capacity` empty chairs."""
+    def new_bank(self, capacity: int) -> GaussianBank:
+        """Return the arrays of a bank with `capacity` chairs."""
         d = self.n_features
         factor = np.linalg.cholesky(self.scale)
         pivots = np.diag(factor).copy()
@@ -132,7 +133,7 @@ class Gaussian(Family):
         )
         vectors, cubes = (d, capacity), (d, d, capacity)
         shapes = [(capacity,), vectors, cubes, cubes, vectors, vectors, *[(capacity,)] * 5]
-        return family.cleared(GaussianBank(prior, *[np.zeros(shape) for shape in shapes]), capacity)
+        return GaussianBank(prior, *[np.zeros(shape) for shape in shapes])
 
     def posterior(self, bank: GaussianBank, k: int) -> Self:
         """Return the family whose prior is what chair k knows."""
@@ -256,16 +257,23 @@ def _rebuild(bank, k):
 def refresh(bank, k):
     n, d = bank.n[k], bank.mean.shape[0]
     strength, dof = bank.prior.strength + n, bank.prior.dof + n
-    log_det = 0.0
     for i in range(d):
         bank.mean[i, k] = n / strength * bank.centre[i, k]
         bank.inverse_pivot[i, k] = 1.0 / bank.factor[i, i, k]
-        log_det += 2.0 * log(bank.factor[i, i, k])
-    bank.log_det[k] = log_det
+    bank.log_det[k] = log_det = _log_det(bank, k)
     bank.weight[k] = strength / (strength + 1.0)
     bank.power[k] = 0.5 * (dof + 1.0)
     bank.constant[k] = _level(strength, dof, d) - 0.5 * log_det
     bank.constant_without[k] = _level(strength - 1.0, dof - 1.0, d) if n > 1.0 else 0.0
+
+
+@inlined
+def _log_det(bank, k):
+    """Return the log determinant of the posterior scale."""
+    total = 0.0
+    for i in range(bank.mean.shape[0]):
+        total += 2.0 * log(bank.factor[i, i, k])
+    return total
 
 
 @inlined
@@ -278,22 +286,17 @@ def _level(strength, dof, d):
 @family.log_predictive.on(GaussianBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
     mean, factor, inverse_pivot = bank.mean, bank.factor, bank.inverse_pivot
-    d = mean.shape[0]
-    length = scratch[d]
-    for k in range(n_chairs):
-        length[k] = 0.0
-    for i in range(d):
-        x_i = x[i]
-        for k in range(n_chairs):
-            scratch[i, k] = x_i - mean[i, k]
-        for j in range(i):
-            for k in range(n_chairs):
-                scratch[i, k] -= factor[i, j, k] * scratch[j, k]
-        for k in range(n_chairs):
-            scratch[i, k] *= inverse_pivot[i, k]
-            length[k] += scratch[i, k] * scratch[i, k]
-    for k in range(n_chairs):
-        scores[k] += bank.constant[k] - bank.power[k] * log(1.0 + bank.weight[k] * length[k])
+    for k in range(0, n_chairs, LANES):
+        length = spread(0.0)
+        for i in range(x.shape[0]):
+            residual = x[i] - load(mean[i], k)
+            for j in range(i):
+                residual -= load(factor[i, j], k) * load(scratch[j], 0)
+            residual *= load(inverse_pivot[i], k)
+            store(scratch[i], 0, residual)
+            length += residual * residual
+        density = load(bank.constant, k) - load(bank.power, k) * log(1.0 + load(bank.weight, k) * length)
+        store(scores, k, load(scores, k) + density)
 
 
 @family.log_leave_one_out.on(GaussianBank)
@@ -312,7 +315,7 @@ def log_leave_one_out(bank, k, x):
 @family.log_marginal.on(GaussianBank)
 def log_marginal(bank, k):
     n, d, strength, dof = bank.n[k], bank.mean.shape[0], bank.prior.strength, bank.prior.dof
-    total = 0.5 * dof * bank.prior.log_det - 0.5 * (dof + n) * bank.log_det[k]
+    total = 0.5 * dof * bank.prior.log_det - 0.5 * (dof + n) * _log_det(bank, k)
     total -= 0.5 * d * (n * LOG_PI + log((strength + n) / strength))
     for i in range(d):
         total += log_rising(0.5 * (dof - i), 0.5 * n)

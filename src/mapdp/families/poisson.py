@@ -12,6 +12,7 @@ import numpy as np
 
 from mapdp import checks, family
 from mapdp._jit import inlined
+from mapdp._lanes import LANES, load, store
 from mapdp.checks import Names
 from mapdp.family import Family, Parameters
 from mapdp.special import log, log_rising
@@ -77,12 +78,11 @@ class Poisson(Family):
         """Check that all cells are counts."""
         return np.ascontiguousarray(_checked(X, names), dtype=np.float64)
 
-    def bank(self, capacity: int) -> PoissonBank:
-        """Return a bank of `capacity` empty chairs."""
+    def new_bank(self, capacity: int) -> PoissonBank:
+        """Return the arrays of a bank with `capacity` chairs."""
         column, table = (capacity,), (self.n_features, capacity)
         shapes = [column, table, column, table, table, column]
-        bank = PoissonBank(Prior(self.shape, self.rate), *[np.zeros(shape) for shape in shapes])
-        return family.cleared(bank, capacity)
+        return PoissonBank(Prior(self.shape, self.rate), *[np.zeros(shape) for shape in shapes])
 
     def posterior(self, bank: PoissonBank, k: int) -> Self:
         """Return the family whose prior is what chair k knows."""
@@ -171,13 +171,12 @@ def refresh(bank, k):
 def log_predictive(bank, x, n_chairs, scores, scratch):
     shape, log_wider = bank.shape, bank.log_wider
     shared = _log_factorials(x)
-    for k in range(n_chairs):
-        scores[k] += bank.constant[k] - shared
-    for j in range(x.shape[0]):
-        x_j = x[j]
-        if x_j > 0.0:
-            for k in range(n_chairs):
-                scores[k] += log_rising(shape[j, k], x_j) - x_j * log_wider[j, k]
+    for k in range(0, n_chairs, LANES):
+        total = load(scores, k) + (load(bank.constant, k) - shared)
+        for j in range(x.shape[0]):
+            if x[j] > 0.0:
+                total += log_rising(load(shape[j], k), x[j]) - x[j] * load(log_wider[j], k)
+        store(scores, k, total)
 
 
 @family.log_leave_one_out.on(PoissonBank)

@@ -105,9 +105,9 @@ class Product(Family):
             out[:, list(columns)] = part.decode(piece)
         return out
 
-    def bank(self, capacity: int) -> Bank:
-        """Return a bank of `capacity` empty chairs."""
-        banks = [part.bank(capacity) for part, _ in self.parts]
+    def new_bank(self, capacity: int) -> Bank:
+        """Return the arrays of a bank with `capacity` chairs."""
+        banks = [part.new_bank(capacity) for part, _ in self.parts]
         widths = [part.n_features for part, _ in self.parts]
         pairs = list(zip(widths, banks, strict=True))[:-1]
         return functools.reduce(

@@ -9,7 +9,7 @@ from mapdp.kernels.score import beats
 from mapdp.kernels.seat import fetch
 from mapdp.kernels.sweep import sweep
 from mapdp.special import log
-from mapdp.state import CHAIRS, OPEN, TAKEN
+from mapdp.state import CHAIRS, EMPTIED, OPEN, TAKEN
 
 
 @inlined
@@ -47,20 +47,23 @@ def _reopen(X, rows, k, state):
 
 
 @kernel
-def dissolve_one(X, order, ends, state, worth):
+def dissolve_one(X, order, ends, largest, state, worth):
     """Dissolve the first cluster that gains by it; return its chair, -1 where none gains.
 
-    The rows of cluster c are order[ends[c - 1]:ends[c]]; where none gains, all sit as before.
+    The rows of chair k are order[ends[k - 1]:ends[k]]; clusters with more than `largest` are not asked.
+    Where none gains, all sit as before.
     """
     before = log_joint(state, worth)
     begin = 0
-    for c in range(ends.shape[0]):
-        rows = order[begin : ends[c]]
-        begin = ends[c]
-        k = state.labels[rows[0]]
+    for k in range(ends.shape[0]):
+        rows = order[begin : ends[k]]
+        begin = ends[k]
+        if rows.shape[0] == 0 or rows.shape[0] > largest:
+            continue
         _close(rows, k, state)
         sweep(X, rows, state, np.int64(0))  # a plain 0 would have it compiled once more
         if beats(log_joint(state, worth), before):
+            state.counters[EMPTIED] += 1
             return k
         _reopen(X, rows, k, state)
     return -1

@@ -1,31 +1,64 @@
-"""Knows how statistics are built from labels, and what the clusters' rows are worth together."""
+"""Knows how a state is built from labels, and what the clusters' rows are worth together."""
 
-import math
+import numpy as np
 
 from mapdp import family
 from mapdp._jit import inlined, kernel
 from mapdp.kernels.seat import fetch
-from mapdp.state import CHAIRS, TAKEN
+from mapdp.special import log, log_rising
+from mapdp.state import CHAIRS, OPEN, TAKEN
 
 
 @kernel
-def build(X, labels, sizes, origin, x, bank):
-    """Insert every row that has a label into its chair, then refresh all chairs."""
+def build(X, state):
+    """Make all of a state follow from its labels; chairs 0, 1, ... must all be taken, and one be free."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    for k in range(sizes.shape[0]):
+        family.clear(bank, k)
+        sizes[k] = 0
+        joins[k] = -np.inf
+    n_clusters = 0
     for i in range(X.shape[0]):
-        if labels[i] >= 0:
-            fetch(X, i, origin, x)
-            family.insert(bank, labels[i], x)
+        fetch(X, i, origin, x)
+        family.insert(bank, labels[i], x)
+        sizes[labels[i]] += 1
+        n_clusters = max(n_clusters, labels[i] + 1)
     for k in range(sizes.shape[0]):
         family.refresh(bank, k)
+        if sizes[k] > 0:
+            joins[k] = log(sizes[k] - discount)
+    joins[n_clusters] = opens[n_clusters]
+    counters[TAKEN] = n_clusters
+    counters[OPEN] = n_clusters
+    counters[CHAIRS] = n_clusters + 1
+
+
+@kernel
+def sort_by_chair(labels, sizes, order, ends):
+    """Fill `order` with the rows, chair by chair; those of chair k stop before ends[k]."""
+    total = 0
+    for k in range(sizes.shape[0]):
+        ends[k] = total
+        total += sizes[k]
+    for i in range(labels.shape[0]):
+        order[ends[labels[i]]] = i
+        ends[labels[i]] += 1
 
 
 @inlined
-def log_joint_of_chairs(n_chairs, n_clusters, sizes, opens, discount, worth):
+def worth_of_chair(bank, k, size, discount):
+    """Return what chair k adds to the joint: the log density of its rows and of their sitting together."""
+    if size == 0:
+        return 0.0
+    return family.log_marginal(bank, k) + log_rising(1.0 - discount, size - 1.0)
+
+
+@inlined
+def log_joint_of_chairs(n_chairs, n_clusters, opens, worth):
     """Return the joint of the rows on these chairs, but for the total weight of all partitions."""
     total = 0.0
     for k in range(n_chairs):
-        if sizes[k] > 0:
-            total += worth[k] + math.lgamma(sizes[k] - discount) - math.lgamma(1.0 - discount)
+        total += worth[k]
     for k in range(n_clusters):
         total += opens[k]
     return total
@@ -35,9 +68,9 @@ def log_joint_of_chairs(n_chairs, n_clusters, sizes, opens, discount, worth):
 def log_joint(state, worth):
     """Return the joint of a state, but for the total weight of all partitions.
 
-    `worth[k]` becomes the log density of the rows on chair k, 0 where nobody sits.
+    `worth[k]` becomes what chair k adds to it.
     """
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for k in range(counters[CHAIRS]):
-        worth[k] = family.log_marginal(bank, k) if sizes[k] > 0 else 0.0
-    return log_joint_of_chairs(counters[CHAIRS], counters[TAKEN], sizes, opens, discount, worth)
+        worth[k] = worth_of_chair(bank, k, sizes[k], discount)
+    return log_joint_of_chairs(counters[CHAIRS], counters[TAKEN], opens, worth)

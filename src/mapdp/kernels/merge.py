@@ -1,12 +1,12 @@
 """Knows what it gains to pour two chairs into one, from their statistics alone, and does it."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mapdp import family
 from mapdp._jit import inlined, kernel
+from mapdp.kernels.joint import worth_of_chair
 from mapdp.kernels.score import MARGIN
 
 
@@ -14,7 +14,7 @@ class Spare(NamedTuple):
     """Working space for merges."""
 
     bank: Any  # of one chair
-    worth: np.ndarray  # (K,) log density of the rows on each chair
+    worth: np.ndarray  # (K,) what each chair adds to the joint
     gains: np.ndarray  # (K, K) what merging a < b gains, but for the chair that is saved
     merged_into: np.ndarray  # (K,) the chair that a chair's rows belong to now
 
@@ -27,10 +27,7 @@ def _gain(a, b, sizes, discount, bank, spare):
     family.clear(spare.bank, 0)
     family.pour(spare.bank, 0, bank, a)
     family.pour(spare.bank, 0, bank, b)
-    family.refresh(spare.bank, 0)
-    rows = family.log_marginal(spare.bank, 0) - spare.worth[a] - spare.worth[b]
-    together = math.lgamma(sizes[a] + sizes[b] - discount) + math.lgamma(1.0 - discount)
-    return rows + together - math.lgamma(sizes[a] - discount) - math.lgamma(sizes[b] - discount)
+    return worth_of_chair(spare.bank, 0, sizes[a] + sizes[b], discount) - spare.worth[a] - spare.worth[b]
 
 
 @inlined
@@ -48,7 +45,7 @@ def _best_pair(gains, n_chairs):
 def price_chairs(n_chairs, sizes, discount, bank, spare):
     """Work out the worth of every chair and the gain of every pair."""
     for k in range(n_chairs):
-        spare.worth[k] = family.log_marginal(bank, k) if sizes[k] > 0 else 0.0
+        spare.worth[k] = worth_of_chair(bank, k, sizes[k], discount)
         spare.merged_into[k] = k
     for a in range(n_chairs):
         for b in range(a + 1, n_chairs):
@@ -62,7 +59,7 @@ def _pour_into(a, b, n_chairs, sizes, discount, bank, spare):
     family.refresh(bank, a)
     sizes[a] += sizes[b]
     sizes[b] = 0
-    spare.worth[a] = family.log_marginal(bank, a)
+    spare.worth[a] = worth_of_chair(bank, a, sizes[a], discount)
     spare.worth[b] = 0.0
     for k in range(n_chairs):
         if spare.merged_into[k] == b:

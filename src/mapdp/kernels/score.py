@@ -4,6 +4,7 @@ import numpy as np
 
 from mapdp import family
 from mapdp._jit import inlined, kernel
+from mapdp._lanes import LANES, larger, largest, load, spread, store
 from mapdp.kernels.seat import fetch
 from mapdp.special import log
 from mapdp.state import CHAIRS, OPEN, TAKEN
@@ -22,8 +23,8 @@ def beats(joint, best):
 @inlined
 def score_chairs(x, n_chairs, joins, bank, scores, scratch):
     """Score every chair for a row that stands."""
-    for k in range(n_chairs):
-        scores[k] = joins[k]
+    for k in range(0, n_chairs, LANES):
+        store(scores, k, load(joins, k))
     family.log_predictive(bank, x, n_chairs, scores, scratch)
 
 
@@ -43,13 +44,24 @@ def score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores)
 
 
 @inlined
+def highest(scores, n_chairs):
+    """Return the highest score."""
+    best = spread(-np.inf)
+    for k in range(0, n_chairs, LANES):
+        best = larger(best, load(scores, k))
+    return largest(best)
+
+
+@inlined
 def best_chair(scores, n_chairs, favourite):
-    """Return the first chair that beats all before it, starting from a favourite (or -1)."""
-    best = favourite if favourite >= 0 else 0
-    for k in range(n_chairs):
-        if scores[k] > scores[best] + MARGIN:
-            best = k
-    return best
+    """Return the first of the best chairs; the favourite (or -1), where it is one of them."""
+    enough = highest(scores, n_chairs) - MARGIN
+    if favourite >= 0 and scores[favourite] >= enough:
+        return favourite
+    chair = 0
+    while scores[chair] < enough:
+        chair += 1
+    return chair
 
 
 @kernel
@@ -74,8 +86,26 @@ def score_left_out(X, state, out):
 
 
 @kernel
+def survey_rows(X, begin, end, state, lead):
+    """Fill lead[i] with the nats by which row i prefers its own chair to the best of the others."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    n_chairs = counters[CHAIRS]
+    for i in range(begin, end):
+        fetch(X, i, origin, x)
+        own = labels[i]
+        score_chairs(x, n_chairs, joins, bank, scores, scratch)
+        score_own_chair(own, x, sizes, joins, opens, discount, counters, bank, scores)
+        best_own = scores[own]
+        scores[own] = -np.inf
+        lead[i] = best_own - highest(scores, n_chairs)
+
+
+@kernel
 def assign_rows(X, rows, n_chairs, state, out):
-    """Fill out[r] with the best of the first chairs for row rows[r], as if it sat on none of them."""
+    """Fill out[r] with the best of the chairs for row rows[r], as if it sat on none of them.
+
+    Chairs after the first `n_chairs` must have no prior weight.
+    """
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
         fetch(X, rows[r], origin, x)

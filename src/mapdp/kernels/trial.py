@@ -4,7 +4,7 @@ The one idea: those rows are a problem of their own, on chairs of their own. The
 chairs count the clusters that stand by, so a difference of joints here is one of the whole.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,24 @@ from mapdp.special import log
 
 
 class Desk(NamedTuple):
-    """Working space for guesses about up to n rows."""
+    """Working space for guesses about up to n rows, and for what came of them."""
 
     W: np.ndarray  # (n, D) whitened rows
-    near: np.ndarray  # (n,)
-    far: np.ndarray  # (n,)
+    shift: np.ndarray  # (D,)
+    scale: np.ndarray  # (D,)
+    nearest: np.ndarray  # (n,) distance to the nearest seed
     guess: np.ndarray  # (n,) part of each row
+    rows: np.ndarray  # (n,) the rows in hand
+    parts: np.ndarray  # (n,) their parts after the best trial
+    chairs: np.ndarray  # (K,) the chair that a part takes
+
+
+class Bench(NamedTuple):
+    """All that trials need beside the rows."""
+
+    state: Any  # a State whose labels are those of the rows in hand
+    spare: Any  # a Spare for merges
+    desk: Desk
 
 
 @inlined
@@ -39,13 +51,22 @@ def _seat(X, rows, n_chairs, state):
         k = labels[rows[r]]
         family.insert(bank, k, x)
         sizes[k] += 1
-    for k in range(n_chairs):
-        family.refresh(bank, k)
-        joins[k] = log(sizes[k] - discount) if sizes[k] > 0 else -np.inf
+    _price(n_chairs, state)
 
 
 @inlined
-def _best_chairs_at_once(X, rows, n_chairs, state):
+def _price(n_chairs, state):
+    """Bring the chairs' cached predictives and prior weights up to date."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    for k in range(sizes.shape[0]):
+        joins[k] = -np.inf
+        if k < n_chairs and sizes[k] > 0:
+            family.refresh(bank, k)
+            joins[k] = log(sizes[k] - discount)
+
+
+@inlined
+def _choose_at_once(X, rows, n_chairs, state):
     """Give every row the label of its best chair while no chair changes."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
@@ -58,12 +79,32 @@ def _best_chairs_at_once(X, rows, n_chairs, state):
             labels[i] = best_chair(scores, n_chairs, own)
 
 
+@inlined
+def _follow(X, rows, sat, n_chairs, state):
+    """Move the rows whose labels are no longer where they sat."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    for r in range(rows.shape[0]):
+        k = labels[rows[r]]
+        if k != sat[r]:
+            fetch(X, rows[r], origin, x)
+            sizes[sat[r]] -= 1
+            if sizes[sat[r]] > 0:
+                family.remove(bank, sat[r], x)
+            else:
+                family.clear(bank, sat[r])
+            family.insert(bank, k, x)
+            sizes[k] += 1
+            sat[r] = k
+    _price(n_chairs, state)
+
+
 @kernel
-def try_guess(X, rows, guess, n_passes, state, spare):
+def try_guess(X, rows, guess, n_passes, bench):
     """Seat rows as guessed, settle them a little, merge; return the joint.
 
-    `guess` numbers chairs from 0; afterwards `state.labels` has the chairs of the rows.
+    `guess` numbers chairs from 0; afterwards the labels of the bench's state have the chairs of the rows.
     """
+    state, spare, _ = bench
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     n_chairs, n_clusters = np.int64(0), np.int64(0)  # a plain 0 would have callees compiled for it
     for r in range(rows.shape[0]):
@@ -71,53 +112,41 @@ def try_guess(X, rows, guess, n_passes, state, spare):
         n_chairs = max(n_chairs, guess[r] + 1)
     _seat(X, rows, n_chairs, state)
     for _ in range(n_passes):
-        _best_chairs_at_once(X, rows, n_chairs, state)
-        _seat(X, rows, n_chairs, state)
+        _choose_at_once(X, rows, n_chairs, state)
+        _follow(X, rows, guess, n_chairs, state)
     for k in range(n_chairs):
         if sizes[k] > 0:
             n_clusters += 1
     n_clusters = merge_greedily(n_chairs, n_clusters, sizes, opens, discount, bank, spare)
     for r in range(rows.shape[0]):
         labels[rows[r]] = spare.merged_into[labels[rows[r]]]
-    return log_joint_of_chairs(n_chairs, n_clusters, sizes, opens, discount, spare.worth)
+    return log_joint_of_chairs(n_chairs, n_clusters, opens, spare.worth)
 
 
 @inlined
-def _kept_if_better(joint, best, rows, state, outcome):
-    """Copy where rows sit after a trial to `outcome` if it beats the best so far; return the best."""
+def _kept_if_better(joint, best, rows, state, parts):
+    """Copy where rows sit after a trial to `parts` if it beats the best so far; return the best."""
     if not beats(joint, best):
         return best
     for r in range(rows.shape[0]):
-        outcome[r] = state.labels[rows[r]]
+        parts[r] = state.labels[rows[r]]
     return joint
 
 
 @kernel
-def try_guesses(X, rows, desk, axis, uniforms, n_passes, best, state, spare, outcome):
+def try_guesses(X, rows, axis, uniforms, n_passes, best, bench):
     """Try to part rows along their main axis and around seeds; return the highest joint.
 
-    Where that is above `best`, `outcome` holds the chairs of the rows.
+    Where that is above `best`, `desk.parts` holds the parts of the rows.
     """
-    W, near, far = desk.W[: rows.shape[0]], desk.near[: rows.shape[0]], desk.far[: rows.shape[0]]
-    guess = desk.guess[: rows.shape[0]]
-    whiten(X, rows, W)
-    part_by_axis(W, axis, near, guess)
-    joint = try_guess(X, rows, guess, n_passes, state, spare)
-    best = _kept_if_better(joint, best, rows, state, outcome)
-    part_by_seeds(W, uniforms, near, far, guess)
-    joint = try_guess(X, rows, guess, n_passes, state, spare)
-    return _kept_if_better(joint, best, rows, state, outcome)
-
-
-@kernel
-def try_groups(X, rows, ends, desk, axes, uniforms, n_passes, joints, state, spare, outcome):
-    """Try guesses for every group of rows, rows[ends[g - 1]:ends[g]]; raise joints[g] where one helps."""
-    begin = 0
-    for g in range(ends.shape[0]):
-        end = ends[g]
-        # As many seeds as the group can feed, and two at least.
-        seeds = uniforms[g, : min(uniforms.shape[1], max(2, (end - begin) // 2))]
-        group, best = rows[begin:end], outcome[begin:end]
-        if end - begin > 1:
-            joints[g] = try_guesses(X, group, desk, axes[g], seeds, n_passes, joints[g], state, spare, best)
-        begin = end
+    state, _, desk = bench
+    n = rows.shape[0]
+    W, guess = desk.W[:n], desk.guess[:n]
+    n_seeds = min(uniforms.shape[0], max(2, n // 2))  # as many as the rows can feed, and two at least
+    whiten(X, rows, W, desk.shift, desk.scale)
+    part_by_axis(W, axis, desk.shift, guess)
+    joint = try_guess(X, rows, guess, n_passes, bench)
+    best = _kept_if_better(joint, best, rows, state, desk.parts)
+    part_by_seeds(W, uniforms[:n_seeds], desk.nearest, guess)
+    joint = try_guess(X, rows, guess, n_passes, bench)
+    return _kept_if_better(joint, best, rows, state, desk.parts)

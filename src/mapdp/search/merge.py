@@ -20,14 +20,11 @@ def merge_gains(run: Run) -> np.ndarray:
 def merge(run: Run) -> bool:
     """Merge the pair that gains most while one gains; say whether any did."""
     state, n_chairs = run.state, int(run.state.counters[CHAIRS])
-    spare = run.spare(n_chairs)
-    left = merge_greedily(
-        n_chairs, state.n_clusters, state.sizes, state.opens, state.discount, state.bank, spare
-    )
-    merged = left < state.n_clusters
-    if merged:
+    spare, n_clusters = run.spare(n_chairs), state.n_clusters
+    left = merge_greedily(n_chairs, n_clusters, state.sizes, state.opens, state.discount, state.bank, spare)
+    if left < n_clusters:
         run.adopt("merge", spare.merged_into[state.labels], state.labels)
-    return merged
+    return left < n_clusters
 
 
 def dissolve(run: Run) -> bool:
@@ -35,13 +32,10 @@ def dissolve(run: Run) -> bool:
     if run.state.counters[OPEN] < 0:  # the last row to move took the last chair
         run.reseat(compact(run.state.labels))
     state, before = run.state, run.state.labels.copy()
-    asked = (state.sizes > 0) & (state.sizes <= _LARGEST)
-    if state.n_clusters < 2 or not asked.any():
+    if state.n_clusters < 2:
         return False
-    rows = np.flatnonzero(asked[before])
-    order = rows[np.argsort(before[rows], kind="stable")].astype(np.int32)
-    ends = np.cumsum(state.sizes[asked])
-    if dissolve_one(run.problem.X, order, ends, state, np.empty(state.capacity)) < 0:
+    order, ends = run.rows_by_chair()
+    if dissolve_one(run.problem.X, order, ends, _LARGEST, state, np.empty(state.capacity)) < 0:
         return False
     run.adopt("dissolve", state.labels, before)
     return True

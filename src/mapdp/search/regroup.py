@@ -5,16 +5,19 @@ problem of their own. A guess settles there, on chairs of its own, and takes eff
 what the clusters are worth now.
 """
 
-import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
-from scipy.special import gammaln
 
+from mapdp.family import Family
+from mapdp.kernels.regroup import GAINED, PASSED_OVER, REFUSED, TOO_LARGE, Outcome, regroup, seat_parts
 from mapdp.kernels.score import beats
-from mapdp.kernels.trial import Desk, try_groups, try_guess
+from mapdp.kernels.trial import Bench, Desk, try_guess, try_guesses
 from mapdp.model import worth_of_chairs
-from mapdp.search.assign import assign
+from mapdp.process import Process
+from mapdp.search.frozen import assign
 from mapdp.search.merge import merge_gains
 from mapdp.search.run import Run, compact, spare_for
 from mapdp.state import new_state
@@ -22,9 +25,20 @@ from mapdp.state import new_state
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
 _SEEDS = 8  # of a guess with many parts; fewer where there are not twice as many rows
 _CAPACITY = 16  # chairs of a trial: the parts of a guess, and room for what settles out of them
-_SAMPLE = 4096  # rows that a guess is made from; the others of a larger group follow once it pays
+_SAMPLE = 2048  # rows that a guess is made from; the others of a larger group follow once it pays
 
 Group = tuple[int, ...]  # clusters that are regrouped together
+
+
+def new_bench(n_rows: int, family: Family, process: Process, opens: np.ndarray | None = None) -> Bench:
+    """Return working space for trials with the rows of a table."""
+    n, d = min(n_rows, _SAMPLE), family.n_features
+    integers = [np.empty(size, dtype=np.int32) for size in (n, n, n, _CAPACITY)]
+    desk = Desk(np.empty((n, d)), np.empty(d), np.empty(d), np.empty(n), *integers)
+    state = new_state(n_rows, family, process, _CAPACITY)
+    if opens is not None:
+        state.opens[:] = opens
+    return Bench(state, spare_for(family, _CAPACITY), desk)
 
 
 class Regrouper:
@@ -35,10 +49,7 @@ class Regrouper:
         self._rng = rng
         self._refused: set[tuple] = set()
         X, family, process, *_ = run.problem
-        self._state = new_state(len(X), family, process, _CAPACITY)
-        self._spare = spare_for(family, _CAPACITY)
-        n = min(len(X), _SAMPLE)
-        self._desk = Desk(np.empty((n, X.shape[1])), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
+        self._bench = new_bench(len(X), family, process)
 
     def split(self) -> bool:
         """Split the clusters that gain by it; say whether any did."""
@@ -55,114 +66,95 @@ class Regrouper:
             self._run.reseat(compact(self._run.state.labels))
         return self._run.state.n_clusters
 
+    def _names(self, groups: Sequence[Group], worth: np.ndarray) -> list[tuple]:
+        """Name each group by what its clusters are worth: one that has not changed keeps its name.
+
+        A new chair may weigh more beside more clusters, so their number is part of the name.
+        """
+        state = self._run.state
+        n_clusters = state.n_clusters
+        names = list(zip(state.sizes.tolist(), worth.round(6).tolist(), strict=True))
+        return [(n_clusters, *[names[k] for k in group]) for group in groups]
+
     def _regroup(self, move: str, groups: Sequence[Group]) -> bool:
         """Try the groups that were not refused; let those that gain take effect, each cluster once."""
-        state, worth = self._run.state, worth_of_chairs(self._run.state)
-        # What a cluster is worth names it: one that has not changed since it was refused stays refused.
-        # A new chair may weigh more beside more clusters, so their number is part of the name.
-        names = [
-            (state.n_clusters, *((int(state.sizes[k]), round(float(worth[k]), 6)) for k in group))
-            for group in groups
-        ]
+        worth = worth_of_chairs(self._run.state)
+        names = self._names(groups, worth)
         new = [number for number, name in enumerate(names) if name not in self._refused]
         if not new:
             return False
-        rows_of = members(state.labels, state.sizes)
-        rows = [np.concatenate([rows_of[k] for k in groups[number]]) for number in new]
-        outcomes = self._outcomes([groups[number] for number in new], rows, worth)
-        labels, n_chairs, changed = state.labels.copy(), state.n_clusters, set[int]()
-        for number, some, parts in zip(new, rows, outcomes, strict=True):
-            if parts is None or same_partition(parts, compact(labels[some])):
-                self._refused.add(names[number])
-            elif changed.isdisjoint(groups[number]):
-                changed.update(groups[number])
-                n_parts = int(parts.max()) + 1
-                chairs = [*groups[number], *range(n_chairs, n_chairs + n_parts)]
-                labels[some] = np.array(chairs, dtype=np.int32)[parts]
-                n_chairs += max(0, n_parts - len(groups[number]))
-        if changed:
-            self._run.adopt(move, labels, state.labels)
-        return bool(changed)
+        outcome = self._tried(np.array([groups[number] for number in new]), worth)
+        said = outcome.said.tolist()
+        self._refused.update(names[new[g]] for g, word in enumerate(said) if word == REFUSED)
+        if GAINED in said:
+            self._run.adopt(move, outcome.labels, self._run.state.labels)
+        return GAINED in said
 
-    def _outcomes(
-        self, groups: Sequence[Group], rows: list[np.ndarray], worth: np.ndarray
-    ) -> list[np.ndarray | None]:
-        """Return for each group the labels that raise the joint, None where no guess does."""
-        now = self._joints_now(groups, worth)
-        large = [number for number, some in enumerate(rows) if len(some) > _SAMPLE]
-        outcomes = self._best([some[:0] if len(some) > _SAMPLE else some for some in rows], now)
-        for number in large:
-            outcomes[number] = self._best_of_many(rows[number], now[number])
-        return outcomes
+    def _tried(self, groups: np.ndarray, worth: np.ndarray) -> Outcome:
+        """Try all groups; those with few rows at once, then those with many."""
+        (X, _, process, *_), state, opens = self._run.problem, self._run.state, self._bench.state.opens
+        # New chairs weigh what they do beside the clusters that are not in the group.
+        opens[:] = process.log_open(state.n_clusters - groups.shape[1] + np.arange(len(opens)))
+        changed, fresh = np.zeros(state.capacity, dtype=np.bool_), np.array([state.n_clusters])
+        outcome = Outcome(state.labels.copy(), changed, fresh, np.empty(len(groups), dtype=np.int8))
+        order, ends = self._run.rows_by_chair()
+        axes, uniforms = _dice(self._rng, len(groups), X.shape[1])
+        regroup(X, groups, order, ends, worth, axes, uniforms, _PASSES, self._bench, outcome)
+        large = np.flatnonzero(outcome.said == TOO_LARGE)
+        if len(large):
+            rows = [_members(group, order, ends) for group in groups[large]]
+            now = worth[groups[large]].sum(axis=1) + opens[: groups.shape[1]].sum()
+            for g, some, parts in zip(large, rows, self._of_many(rows, now), strict=True):
+                outcome.said[g] = REFUSED if parts is None else GAINED
+                if changed[groups[g]].any():
+                    outcome.said[g] = PASSED_OVER
+                elif parts is not None:
+                    seat_parts(groups[g], some, parts, self._bench.desk.chairs, outcome)
+        return outcome
 
-    def _joints_now(self, groups: Sequence[Group], worth: np.ndarray) -> np.ndarray:
-        """Return the joint of each group's clusters among themselves, as a trial would.
+    def _of_many(self, rows: list[np.ndarray], now: np.ndarray) -> list[np.ndarray | None]:
+        """Return the parts of groups with more rows than a guess is made from; None where none gains."""
+        problem, free = self._run.problem, SimpleQueue[Bench]()
+        n_threads = min(problem.n_threads, len(rows))
+        for _ in range(n_threads):
+            free.put(new_bench(len(problem.X), problem.family, problem.process, self._bench.state.opens))
 
-        New chairs weigh what they do beside the clusters that are not in the group.
-        """
-        run, discount, in_group = self._run, self._state.discount, np.array(groups)
-        n_others = run.state.n_clusters - in_group.shape[1]
-        self._state.opens[:] = run.problem.process.log_open(n_others + np.arange(_CAPACITY + 1))
-        seats = gammaln(run.state.sizes[in_group] - discount) - math.lgamma(1.0 - discount)
-        opened = self._state.opens[: in_group.shape[1]].sum()
-        return (worth[in_group] + seats).sum(axis=1) + opened
+        def work(some: np.ndarray, now: float, rng: np.random.Generator) -> np.ndarray | None:
+            bench = free.get()
+            parts = _parted(problem.X, some, self._run.state.labels, now, bench, rng)
+            free.put(bench)
+            return parts
 
-    def _best(self, rows: list[np.ndarray], now: np.ndarray) -> list[np.ndarray | None]:
-        """Return the best settled guess for each group of rows, None where none beats now."""
-        X, together = self._run.problem.X, np.concatenate(rows)
-        ends = np.cumsum([len(some) for some in rows])
-        axes = self._rng.normal(size=(len(rows), X.shape[1]))
-        uniforms = self._rng.random((len(rows), _SEEDS))
-        uniforms[:, :2] = 1.0  # the row farthest out, and the row farthest from that
-        joints, outcome = now.copy(), np.empty(len(together), dtype=np.int32)
-        try_groups(
-            X,
-            together,
-            ends,
-            self._desk,
-            axes,
-            uniforms,
-            _PASSES,
-            joints,
-            self._state,
-            self._spare,
-            outcome,
-        )
-        parts = pieces(outcome, ends)
-        return [compact(parts[g]) if joints[g] > now[g] else None for g in range(len(rows))]
-
-    def _best_of_many(self, rows: np.ndarray, now: float) -> np.ndarray | None:
-        """The same for more rows than a guess is made from: some propose, all are asked."""
-        X, n_threads = self._run.problem.X, self._run.problem.n_threads
-        sample = np.sort(self._rng.choice(rows, _SAMPLE, replace=False))
-        as_is = self._judged(sample, compact(self._run.state.labels[sample]), 0)
-        (parts,) = self._best([sample], np.array([as_is]))
-        if parts is None:
-            return None
-        self._judged(sample, parts, 0)
-        parts = assign(X, rows, int(parts.max()) + 1, self._state, n_threads)
-        joint = self._judged(rows, compact(parts), 1)
-        return compact(self._state.labels[rows]) if beats(joint, now) else None
-
-    def _judged(self, rows: np.ndarray, guess: np.ndarray, n_passes: int) -> float:
-        return try_guess(self._run.problem.X, rows, guess, n_passes, self._state, self._spare)
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(work, rows, now, self._rng.spawn(len(rows))))
 
 
-def pieces(array: np.ndarray, ends: np.ndarray) -> list[np.ndarray]:
-    """Cut an array at these places."""
-    return [array[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+def _members(group: np.ndarray, order: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the rows of a group's chairs."""
+    return np.concatenate([order[ends[k - 1] if k else 0 : ends[k]] for k in group])
 
 
-def members(labels: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    """Return the rows of each chair up to the last that is taken."""
-    order = np.argsort(labels, kind="stable").astype(np.int32)
-    return pieces(order, np.cumsum(sizes[: labels.max() + 1]))
+def _dice(rng: np.random.Generator, n_groups: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a first axis and the numbers that choose seeds for each group."""
+    uniforms = rng.random((n_groups, _SEEDS))
+    uniforms[:, :2] = 1.0  # the row farthest out, and the row farthest from that
+    return rng.normal(size=(n_groups, n_features)), uniforms
 
 
-def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
-    """Say whether two arrays of labels 0, 1, ... differ in names only."""
-    n_parts = int(a.max()) + 1
-    return n_parts == int(b.max()) + 1 == len(np.unique(a.astype(np.int64) * n_parts + b))
+def _parted(
+    X: np.ndarray, rows: np.ndarray, labels: np.ndarray, now: float, bench: Bench, rng: np.random.Generator
+) -> np.ndarray | None:
+    """Return parts of many rows that beat what they are worth now: some propose, all are asked."""
+    sample = np.sort(rng.choice(rows, _SAMPLE, replace=False))
+    as_is = try_guess(X, sample, compact(labels[sample]), 0, bench)
+    axes, uniforms = _dice(rng, 1, X.shape[1])
+    if try_guesses(X, sample, axes[0], uniforms[0], _PASSES, as_is, bench) <= as_is:
+        return None
+    parts = compact(bench.desk.parts)
+    try_guess(X, sample, parts, 0, bench)
+    parts = compact(assign(X, rows, int(parts.max()) + 1, bench.state, 1))
+    joint = try_guess(X, rows, parts, 1, bench)
+    return compact(bench.state.labels[rows]) if beats(joint, now) else None
 
 
 def close_pairs(gains: np.ndarray) -> list[Group]:

@@ -7,12 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.family import Family
+from mapdp.kernels.joint import build, sort_by_chair
 from mapdp.kernels.merge import Spare
+from mapdp.kernels.score import MARGIN
 from mapdp.kernels.sweep import sweep
 from mapdp.model import seated, state_log_joint
 from mapdp.process import Process
+from mapdp.search.frozen import survey
 from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown
 from mapdp.trace import Step
+
+_BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
 
 
 class Problem(NamedTuple):
@@ -106,6 +111,26 @@ class Run:
         self.n_sweeps += 1
         return self.record("sweep", n_moved)
 
+    def settle_border(self) -> bool:
+        """Do what `settle` does with fewer visits: only rows that might move are visited.
+
+        A survey finds, while nobody moves, by how much each row prefers where it sits. Those that do so
+        by little are visited until none of them moves; then all are asked again.
+        """
+        while self.n_sweeps < self.problem.max_iter:
+            before = self.trace[-1].log_joint
+            lead = survey(self.problem.X, self.state, self.problem.n_threads)
+            self.n_sweeps += 1
+            if lead.min() >= -MARGIN:
+                self.record("survey", 0)
+                return True
+            border = np.flatnonzero(lead < _BORDER).astype(np.int32)
+            while self.record("border", self.visit(border)).n_moved > 0:
+                continue
+            if self.trace[-1].log_joint - before <= self.problem.tol:
+                return True
+        return False
+
     def settle(self) -> bool:
         """Sweep until nobody moves; False where `max_iter` sweeps were not enough.
 
@@ -121,15 +146,26 @@ class Run:
     def reseat(self, labels: np.ndarray) -> None:
         """Rebuild the state from labels; chairs 0, 1, ... are all taken."""
         X, family, process, *_ = self.problem
-        self.state = seated(X, labels, family, process)
-        self.state.counters[EMPTIED] = self._emptied
+        if labels.max() + 1 < self.state.capacity:
+            self.state.labels[:] = labels
+            build(X, self.state)
+        else:
+            emptied = self.state.counters[EMPTIED]
+            self.state = seated(X, labels, family, process)
+            self.state.counters[EMPTIED] = emptied
 
     def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step:
         """Let a move's labels take effect; rows whose label is as before have not moved."""
-        n_moved, n_clusters = int((labels != before).sum()), len(np.unique(before))
+        n_moved, n_clusters = int(np.count_nonzero(labels != before)), self.state.n_clusters
         self.reseat(compact(labels))
         self.state.counters[EMPTIED] += max(0, n_clusters - self.state.n_clusters)
         return self.record(move, n_moved)
+
+    def rows_by_chair(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows, chair by chair, and where those of each chair end."""
+        order, ends = np.empty_like(self._everyone), np.empty(self.state.capacity, dtype=np.int64)
+        sort_by_chair(self.state.labels, self.state.sizes, order, ends)
+        return order, ends
 
     def finished(self, converged: bool) -> Found:
         """Number the clusters by falling size and rebuild their statistics from the rows."""

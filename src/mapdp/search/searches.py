@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.model import seated
-from mapdp.search.assign import assign
+from mapdp.search.frozen import assign
 from mapdp.search.merge import dissolve, merge
 from mapdp.search.regroup import Regrouper
 from mapdp.search.run import Found, Problem, Run
@@ -43,7 +43,8 @@ def split_merge(run: Run, rng: np.random.Generator) -> bool:
     The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one.
     """
     regrouper = Regrouper(run, rng)
-    while run.settle():
+    settle = run.settle_border if len(run.problem.X) > _LARGE else run.settle
+    while settle():
         if not (merge(run) or regrouper.split() or regrouper.divide_pairs() or dissolve(run)):
             return True
     return False

@@ -38,8 +38,8 @@ def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
 def around_seeds(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return labels that put each row with the nearest of many seeds, in whitened columns."""
     rows = np.arange(len(X), dtype=np.int32)
-    W, work = np.empty(X.shape), np.empty((2, len(X)))
-    whiten(X, rows, W)
+    W, moments = np.empty(X.shape), np.empty((2, X.shape[1]))
+    whiten(X, rows, W, moments[0], moments[1])
     labels = np.zeros(len(X), dtype=np.int32)
-    part_by_seeds(W, rng.random(min(_SEEDS, len(X))), work[0], work[1], labels)
+    part_by_seeds(W, rng.random(min(_SEEDS, len(X))), np.empty(len(X)), labels)
     return compact(labels)
