@@ -7,7 +7,9 @@ of a kernel and not the files that the kernel calls.
 """
 
 import contextlib
+import fractions
 import hashlib
+import math
 import os
 import pathlib
 import re
@@ -173,3 +175,23 @@ def _compiled_bits_of(number):
 @overload(float_of, jit_options=INLINED)
 def _compiled_float_of(bits):
     return (lambda bits: _float_of(bits)) if isinstance(bits, types.Number) else None  # type: ignore[call-arg]
+
+
+def multiplied_and_added(a: float, b: float, c: float) -> float:
+    """Return a * b + c, rounded once."""
+    if not all(map(math.isfinite, (a, b, c))):
+        return a * b + c
+    return float(fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c))
+
+
+@intrinsic  # type: ignore[arg-type]
+def _fused(context, a, b, c):
+    def codegen(context, builder, signature, args):
+        return builder.fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), codegen
+
+
+@overload(multiplied_and_added, jit_options=INLINED)
+def _compiled_multiplied_and_added(a, b, c):
+    return lambda a, b, c: _fused(a, b, c)  # type: ignore[call-arg]

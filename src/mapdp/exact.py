@@ -4,9 +4,7 @@ The one idea: a row that leaves takes away exactly what it brought, so statistic
 came and went before, and a variance survives the subtraction of two nearly equal sums.
 """
 
-from mapdp._jit import inlined
-
-_SPLITTER = 134217729.0  # 2^27 + 1 cuts a float into two halves whose products are exact
+from mapdp._jit import inlined, multiplied_and_added
 
 
 @inlined
@@ -21,13 +19,7 @@ def two_sum(a, b):
 def two_product(a, b):
     """Return a * b rounded, and the rounding error."""
     p = a * b
-    t = _SPLITTER * a
-    a_high = t - (t - a)
-    a_low = a - a_high
-    t = _SPLITTER * b
-    b_high = t - (t - b)
-    b_low = b - b_high
-    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return p, multiplied_and_added(a, b, -p)
 
 
 @inlined

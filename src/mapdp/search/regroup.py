@@ -25,14 +25,16 @@ from mapdp.state import new_state
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
 _SEEDS = 8  # of a guess with many parts; fewer where there are not twice as many rows
 _CAPACITY = 16  # chairs of a trial: the parts of a guess, and room for what settles out of them
-_SAMPLE = 2048  # rows that a guess is made from; the others of a larger group follow once it pays
+_SAMPLE = 2048  # rows that a guess is made from, or ...
+_CELLS = 16384  # ... as many as hold so many cells; the others of a larger group follow once it pays
 
 Group = tuple[int, ...]  # clusters that are regrouped together
 
 
 def new_bench(n_rows: int, family: Family, process: Process, opens: np.ndarray | None = None) -> Bench:
     """Return working space for trials with the rows of a table."""
-    n, d = min(n_rows, _SAMPLE), family.n_features
+    d = family.n_features
+    n = min(n_rows, max(_SAMPLE, _CELLS // d))
     integers = [np.empty(size, dtype=np.int32) for size in (n, n, n, _CAPACITY)]
     desk = Desk(np.empty((n, d)), np.empty(d), np.empty(d), np.empty(n), *integers)
     state = new_state(n_rows, family, process, _CAPACITY)
@@ -145,7 +147,7 @@ def _parted(
     X: np.ndarray, rows: np.ndarray, labels: np.ndarray, now: float, bench: Bench, rng: np.random.Generator
 ) -> np.ndarray | None:
     """Return parts of many rows that beat what they are worth now: some propose, all are asked."""
-    sample = np.sort(rng.choice(rows, _SAMPLE, replace=False))
+    sample = np.sort(rng.choice(rows, len(bench.desk.rows), replace=False))
     as_is = try_guess(X, sample, compact(labels[sample]), 0, bench)
     axes, uniforms = _dice(rng, 1, X.shape[1])
     if try_guesses(X, sample, axes[0], uniforms[0], _PASSES, as_is, bench) <= as_is:

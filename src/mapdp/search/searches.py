@@ -16,7 +16,7 @@ from mapdp.state import State
 from mapdp.trace import Step
 
 NAMES = ("split-merge", "icm")
-_LARGE = 20_000  # rows above which a search starts on some of them
+_LARGE = 20_000  # rows above which a search starts on some of them, and sweeps the border only
 _SAMPLE = 10_000  # as many as that
 
 
@@ -75,9 +75,12 @@ def _first_state(problem: Problem, start: Start) -> State:
 
 
 def labels_from_sample(problem: Problem, start: Start) -> np.ndarray:
-    """Search among some of the rows, then let all rows join the clusters found there."""
+    """Search among some of the rows, then let all rows join the clusters found there.
+
+    Clusters there are numbered 0, 1, ...; some may be left without a row.
+    """
     n_rows = len(problem.X)
-    sample = start.rng.choice(n_rows, _SAMPLE, replace=False).astype(np.int32)
+    sample = np.sort(start.rng.choice(n_rows, _SAMPLE, replace=False, shuffle=False)).astype(np.int32)
     small = problem._replace(X=np.ascontiguousarray(problem.X[sample]), tell=silent)
     found = search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
     state, everyone = found.state, np.arange(n_rows, dtype=np.int32)

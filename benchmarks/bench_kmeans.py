@@ -1,0 +1,91 @@
+"""Compare a fit that finds K with K-means that is told K, and with what else users would pick.
+
+    python benchmarks/bench_kmeans.py [--seeds 3] [--quick] [--out FILE]
+
+All methods of a row see the same data in the same run, in turn; read the ratios.
+"""
+
+import argparse
+import importlib.util
+import time
+
+import numpy as np
+from blobs import CASES, blobs
+from common import table, write
+from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.mixture import BayesianGaussianMixture
+
+from mapdp import MAPDP, log_joint
+
+SMALL = {"20k x 10, K = 20": (20_000, 10, 20, 1.5)}
+HEADER = ["data", "method", "K", "NMI", "seconds", "time / K-means"]
+
+
+def methods(k, seed, n):
+    """Return the methods to compare on n rows; slow ones only where they end."""
+    chosen = {
+        "mapdp": MAPDP(alpha=1.0),
+        "KMeans, told K": KMeans(k, n_init=1, algorithm="lloyd", random_state=seed),
+        "MiniBatchKMeans, told K": MiniBatchKMeans(k, n_init=1, random_state=seed),
+    }
+    if n <= 100_000 and seed == 0:
+        prior = {"n_components": 2 * k, "covariance_type": "diag", "max_iter": 1000, "random_state": seed}
+        chosen["BayesianGaussianMixture(2K)"] = BayesianGaussianMixture(**prior)
+    if n <= 20_000 and seed == 0:
+        chosen["HDBSCAN"] = HDBSCAN(min_cluster_size=20, copy=True)
+    if importlib.util.find_spec("pdc_dp_means") and n <= 100_000:
+        from pdc_dp_means import DPMeans
+
+        chosen["pdc-dp-means"] = DPMeans(n_clusters=1, n_init=1, delta=10.0, random_state=seed)
+    return chosen
+
+
+def measured(X, truth, k, seed):
+    """Return for each method K, NMI and seconds; and the model of ours."""
+    outcome, ours = {}, None
+    for name, method in methods(k, seed, len(X)).items():
+        began = time.perf_counter()
+        labels = method.fit_predict(X)
+        seconds = time.perf_counter() - began
+        found = len(np.unique(labels[labels >= 0]))
+        outcome[name] = (found, normalized_mutual_info_score(truth, labels), seconds)
+        ours = method if name == "mapdp" else ours
+    return outcome, ours
+
+
+def rows_of(name, case, n_seeds):
+    """Yield the table's rows for one case: means over seeds."""
+    n, d, k, spread = case
+    outcomes, quality = [], []
+    for seed in range(n_seeds):
+        X, truth, best = blobs(n, d, k, spread, seed)
+        outcome, ours = measured(X, truth, k, seed)
+        outcomes.append(outcome)
+        gain = ours.log_joint_ - log_joint(X, truth, alpha=1.0, family=ours.family_)
+        quality.append((normalized_mutual_info_score(truth, best), gain))
+    told = np.mean([outcome["KMeans, told K"][2] for outcome in outcomes])
+    for method in outcomes[0]:
+        values = [outcome[method] for outcome in outcomes if method in outcome]
+        found, nmi, seconds = np.mean(values, axis=0)
+        yield [name, method, f"{found:.0f}", f"{nmi:.4f}", f"{seconds:.2f}", f"{seconds / told:.2f}"]
+    nmi, gain = np.mean(quality, axis=0)
+    yield [name, "*the true parameters*", f"{k}", f"{nmi:.4f}", "", f"joint of ours above the truth's: {gain:.0f}"]
+
+
+def main():
+    """Print the table, and write it where --out says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="only 20,000 rows")
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    for n in (100, 30_000):  # compile before the clock starts
+        MAPDP().fit(blobs(n, 3, 8, 5.0, 0)[0])
+    cases = SMALL if arguments.quick else {**SMALL, **CASES}
+    rows = [row for name, case in cases.items() for row in rows_of(name, case, arguments.seeds)]
+    write(table(HEADER, rows), arguments.out)
+
+
+if __name__ == "__main__":
+    main()
