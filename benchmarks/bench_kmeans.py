@@ -10,12 +10,12 @@ import importlib.util
 import time
 
 import numpy as np
-from blobs import CASES, blobs
-from common import table, write
 from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.mixture import BayesianGaussianMixture
 
+from blobs import CASES, blobs
+from common import table, write
 from mapdp import MAPDP, log_joint
 
 SMALL = {"20k x 10, K = 20": (20_000, 10, 20, 1.5)}
@@ -70,7 +70,14 @@ def rows_of(name, case, n_seeds):
         found, nmi, seconds = np.mean(values, axis=0)
         yield [name, method, f"{found:.0f}", f"{nmi:.4f}", f"{seconds:.2f}", f"{seconds / told:.2f}"]
     nmi, gain = np.mean(quality, axis=0)
-    yield [name, "*the true parameters*", f"{k}", f"{nmi:.4f}", "", f"joint of ours above the truth's: {gain:.0f}"]
+    yield [
+        name,
+        "*the true parameters*",
+        f"{k}",
+        f"{nmi:.4f}",
+        "",
+        f"joint of ours above the truth's: {gain:.0f}",
+    ]
 
 
 def main():

@@ -1,16 +1,54 @@
 """Knows guesses at how rows could be parted, from their shape alone: no family is asked.
 
-All work on whitened rows W (mean 0, variance 1 in every column) and write a part for each row.
+The one idea: rows are whitened (mean 0, variance 1 in every column), so that distances mean the same in
+all columns. A guess writes a part for each row.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from mapdp._jit import inlined, kernel
 
 _POWER_STEPS = 5  # of the power iteration: a guess needs a direction, not an eigenvector
 
 
+class Desk(NamedTuple):
+    """Working space for guesses about up to n rows, and for what came of them."""
+
+    W: np.ndarray  # (n, D) whitened rows
+    shift: np.ndarray  # (D,)
+    scale: np.ndarray  # (D,)
+    nearest: np.ndarray  # (n,) distance to the nearest seed
+    guess: np.ndarray  # (n,) part of each row
+    rows: np.ndarray  # (n,) the rows in hand
+    parts: np.ndarray  # (n,) their parts after the best trial
+
+
+def new_desk(n_rows: int, n_features: int) -> Desk:
+    """Return working space for guesses about up to `n_rows` rows."""
+    floats = [np.empty(shape) for shape in ((n_rows, n_features), n_features, n_features, n_rows)]
+    return Desk(*floats, *np.empty((3, n_rows), dtype=np.int32))
+
+
 @kernel
+def guess_by_axis(X, rows, axis, desk):
+    """Part rows along their main axis; `axis` is a start for it."""
+    n = rows.shape[0]
+    whiten(X, rows, desk.W[:n], desk.shift, desk.scale)
+    part_by_axis(desk.W[:n], axis, desk.shift, desk.guess[:n])
+
+
+@kernel
+def guess_by_seeds(X, rows, uniforms, desk):
+    """Part rows around seeds."""
+    n = rows.shape[0]
+    whiten(X, rows, desk.W[:n], desk.shift, desk.scale)
+    part_by_seeds(desk.W[:n], uniforms, desk.nearest, desk.guess[:n])
+
+
+@inlined
 def whiten(X, rows, W, shift, scale):
     """Fill W with the rows, each column with mean 0 and variance 1 (0 where it does not vary)."""
     n, n_features, first = rows.shape[0], X.shape[1], rows[0]
@@ -40,7 +78,7 @@ def _projection(W, r, axis):
     return total
 
 
-@kernel
+@inlined
 def part_by_axis(W, axis, turned, out):
     """Part rows by the sign of their projection on the main axis; `axis` is a start for it."""
     for _ in range(_POWER_STEPS):
@@ -61,7 +99,7 @@ def part_by_axis(W, axis, turned, out):
         out[r] = 1 if _projection(W, r, axis) > 0.0 else 0
 
 
-@kernel
+@inlined
 def part_by_seeds(W, uniforms, nearest, out):
     """Part rows by the nearest of several seeds, which keep their distance.
 

@@ -8,6 +8,7 @@ from mapdp import family
 from mapdp._jit import inlined, kernel
 from mapdp.kernels.joint import worth_of_chair
 from mapdp.kernels.score import MARGIN
+from mapdp.state import CHAIRS, TAKEN
 
 
 class Spare(NamedTuple):
@@ -41,8 +42,8 @@ def _best_pair(gains, n_chairs):
     return best_a, best_b
 
 
-@kernel
-def price_chairs(n_chairs, sizes, discount, bank, spare):
+@inlined
+def _price_chairs(n_chairs, sizes, discount, bank, spare):
     """Work out the worth of every chair and the gain of every pair."""
     for k in range(n_chairs):
         spare.worth[k] = worth_of_chair(bank, k, sizes[k], discount)
@@ -70,17 +71,24 @@ def _pour_into(a, b, n_chairs, sizes, discount, bank, spare):
             spare.gains[min(a, k), max(a, k)] = _gain(a, k, sizes, discount, bank, spare)
 
 
-@kernel
-def merge_greedily(n_chairs, n_clusters, sizes, opens, discount, bank, spare):
-    """Merge the pair of chairs that gains most, until none gains; return the clusters left.
+@inlined
+def merge_greedily(n_chairs, n_clusters, least, sizes, opens, discount, bank, spare):
+    """Merge the pair of chairs that gains most, until none gains or `least` are left; say how many are.
 
     Sizes, statistics and `spare` are up to date then; labels, prior weights and counters are not.
     """
-    price_chairs(n_chairs, sizes, discount, bank, spare)
-    while n_clusters > 1:
+    _price_chairs(n_chairs, sizes, discount, bank, spare)
+    while n_clusters > least:
         a, b = _best_pair(spare.gains, n_chairs)
         if spare.gains[a, b] <= opens[n_clusters - 1] + MARGIN:
             break
         n_clusters -= 1
         _pour_into(a, b, n_chairs, sizes, discount, bank, spare)
     return n_clusters
+
+
+@kernel
+def merge_chairs(state, least, spare):
+    """Do what `merge_greedily` does, for the chairs of a state."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    return merge_greedily(counters[CHAIRS], counters[TAKEN], least, sizes, opens, discount, bank, spare)

@@ -55,6 +55,12 @@ def _joint_now(group, worth, opens):
 
 @kernel
 def seat_parts(group, rows, parts, chairs, outcome):
+    """Do what `_seat_parts` does, for Python."""
+    _seat_parts(group, rows, parts, chairs, outcome)
+
+
+@inlined
+def _seat_parts(group, rows, parts, chairs, outcome):
     """Give rows the labels of their parts: the group's chairs first, then fresh ones."""
     labels, changed, fresh, _ = outcome
     for g in range(group.shape[0]):
@@ -92,4 +98,4 @@ def regroup(X, groups, order, ends, worth, axes, uniforms, n_passes, bench, outc
             rows, now = desk.rows[:n], _joint_now(group, worth, bench.state.opens)
             if n > 1 and try_guesses(X, rows, axes[g], uniforms[g], n_passes, now, bench) > now:
                 outcome.said[g] = GAINED
-                seat_parts(group, rows, desk.parts, desk.chairs, outcome)
+                _seat_parts(group, rows, desk.parts, bench.chairs, outcome)

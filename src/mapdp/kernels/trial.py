@@ -10,25 +10,12 @@ import numpy as np
 
 from mapdp import family
 from mapdp._jit import inlined, kernel
-from mapdp.kernels.guess import part_by_axis, part_by_seeds, whiten
+from mapdp.kernels.guess import Desk, part_by_axis, part_by_seeds, whiten
 from mapdp.kernels.joint import log_joint_of_chairs
 from mapdp.kernels.merge import merge_greedily
 from mapdp.kernels.score import beats, best_chair, score_chairs
 from mapdp.kernels.seat import fetch
 from mapdp.special import log
-
-
-class Desk(NamedTuple):
-    """Working space for guesses about up to n rows, and for what came of them."""
-
-    W: np.ndarray  # (n, D) whitened rows
-    shift: np.ndarray  # (D,)
-    scale: np.ndarray  # (D,)
-    nearest: np.ndarray  # (n,) distance to the nearest seed
-    guess: np.ndarray  # (n,) part of each row
-    rows: np.ndarray  # (n,) the rows in hand
-    parts: np.ndarray  # (n,) their parts after the best trial
-    chairs: np.ndarray  # (K,) the chair that a part takes
 
 
 class Bench(NamedTuple):
@@ -37,6 +24,7 @@ class Bench(NamedTuple):
     state: Any  # a State whose labels are those of the rows in hand
     spare: Any  # a Spare for merges
     desk: Desk
+    chairs: np.ndarray  # (K,) the chair that a part takes
 
 
 @inlined
@@ -98,15 +86,15 @@ def _follow(X, rows, sat, n_chairs, state):
     _price(n_chairs, state)
 
 
-@kernel
-def try_guess(X, rows, guess, n_passes, bench):
+@inlined
+def settled_guess(X, rows, guess, n_passes, bench):
     """Seat rows as guessed, settle them a little, merge; return the joint.
 
     `guess` numbers chairs from 0; afterwards the labels of the bench's state have the chairs of the rows.
     """
-    state, spare, _ = bench
+    state, spare = bench.state, bench.spare
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
-    n_chairs, n_clusters = np.int64(0), np.int64(0)  # a plain 0 would have callees compiled for it
+    n_chairs, n_clusters = 0, 0
     for r in range(rows.shape[0]):
         labels[rows[r]] = guess[r]
         n_chairs = max(n_chairs, guess[r] + 1)
@@ -117,36 +105,36 @@ def try_guess(X, rows, guess, n_passes, bench):
     for k in range(n_chairs):
         if sizes[k] > 0:
             n_clusters += 1
-    n_clusters = merge_greedily(n_chairs, n_clusters, sizes, opens, discount, bank, spare)
+    n_clusters = merge_greedily(n_chairs, n_clusters, 1, sizes, opens, discount, bank, spare)
     for r in range(rows.shape[0]):
         labels[rows[r]] = spare.merged_into[labels[rows[r]]]
     return log_joint_of_chairs(n_chairs, n_clusters, opens, spare.worth)
 
 
-@inlined
-def _kept_if_better(joint, best, rows, state, parts):
-    """Copy where rows sit after a trial to `parts` if it beats the best so far; return the best."""
-    if not beats(joint, best):
-        return best
-    for r in range(rows.shape[0]):
-        parts[r] = state.labels[rows[r]]
-    return joint
-
-
 @kernel
+def try_guess(X, rows, guess, n_passes, bench):
+    """Do what `settled_guess` does, for rows of any number."""
+    return settled_guess(X, rows, guess, n_passes, bench)
+
+
+@inlined
 def try_guesses(X, rows, axis, uniforms, n_passes, best, bench):
     """Try to part rows along their main axis and around seeds; return the highest joint.
 
     Where that is above `best`, `desk.parts` holds the parts of the rows.
     """
-    state, _, desk = bench
-    n = rows.shape[0]
+    n, desk = rows.shape[0], bench.desk
     W, guess = desk.W[:n], desk.guess[:n]
     n_seeds = min(uniforms.shape[0], max(2, n // 2))  # as many as the rows can feed, and two at least
     whiten(X, rows, W, desk.shift, desk.scale)
-    part_by_axis(W, axis, desk.shift, guess)
-    joint = try_guess(X, rows, guess, n_passes, bench)
-    best = _kept_if_better(joint, best, rows, state, desk.parts)
-    part_by_seeds(W, uniforms[:n_seeds], desk.nearest, guess)
-    joint = try_guess(X, rows, guess, n_passes, bench)
-    return _kept_if_better(joint, best, rows, state, desk.parts)
+    for kind in range(2):
+        if kind == 0:
+            part_by_axis(W, axis, desk.shift, guess)
+        else:
+            part_by_seeds(W, uniforms[:n_seeds], desk.nearest, guess)
+        joint = settled_guess(X, rows, guess, n_passes, bench)
+        if beats(joint, best):
+            best = joint
+            for r in range(n):
+                desk.parts[r] = bench.state.labels[rows[r]]
+    return best

@@ -3,28 +3,27 @@
 import numpy as np
 
 from mapdp.kernels.dissolve import dissolve_one
-from mapdp.kernels.merge import merge_greedily, price_chairs
+from mapdp.kernels.merge import merge_chairs
 from mapdp.search.run import Run, compact
-from mapdp.state import CHAIRS, OPEN
+from mapdp.state import OPEN
 
 _LARGEST = 4096  # rows of a cluster that may dissolve: more cannot all be better off elsewhere
 
 
 def merge_gains(run: Run) -> np.ndarray:
     """Return what merging chairs a < b would gain, but for the chair that is saved."""
-    state, spare = run.state, run.spare(run.state.n_clusters)
-    price_chairs(state.n_clusters, state.sizes, state.discount, state.bank, spare)
-    return spare.gains[: state.n_clusters, : state.n_clusters]
+    n_clusters, spare = run.state.n_clusters, run.spare(run.state.capacity)
+    merge_chairs(run.state, n_clusters, spare)
+    return spare.gains[:n_clusters, :n_clusters]
 
 
 def merge(run: Run) -> bool:
     """Merge the pair that gains most while one gains; say whether any did."""
-    state, n_chairs = run.state, int(run.state.counters[CHAIRS])
-    spare, n_clusters = run.spare(n_chairs), state.n_clusters
-    left = merge_greedily(n_chairs, n_clusters, state.sizes, state.opens, state.discount, state.bank, spare)
-    if left < n_clusters:
+    state, spare = run.state, run.spare(run.state.capacity)
+    merged = merge_chairs(state, 1, spare) < state.n_clusters
+    if merged:
         run.adopt("merge", spare.merged_into[state.labels], state.labels)
-    return left < n_clusters
+    return merged
 
 
 def dissolve(run: Run) -> bool:

@@ -12,9 +12,10 @@ from queue import SimpleQueue
 import numpy as np
 
 from mapdp.family import Family
+from mapdp.kernels.guess import guess_by_axis, guess_by_seeds, new_desk
 from mapdp.kernels.regroup import GAINED, PASSED_OVER, REFUSED, TOO_LARGE, Outcome, regroup, seat_parts
 from mapdp.kernels.score import beats
-from mapdp.kernels.trial import Bench, Desk, try_guess, try_guesses
+from mapdp.kernels.trial import Bench, try_guess
 from mapdp.model import worth_of_chairs
 from mapdp.process import Process
 from mapdp.search.frozen import assign
@@ -35,12 +36,11 @@ def new_bench(n_rows: int, family: Family, process: Process, opens: np.ndarray |
     """Return working space for trials with the rows of a table."""
     d = family.n_features
     n = min(n_rows, max(_SAMPLE, _CELLS // d))
-    integers = [np.empty(size, dtype=np.int32) for size in (n, n, n, _CAPACITY)]
-    desk = Desk(np.empty((n, d)), np.empty(d), np.empty(d), np.empty(n), *integers)
     state = new_state(n_rows, family, process, _CAPACITY)
     if opens is not None:
         state.opens[:] = opens
-    return Bench(state, spare_for(family, _CAPACITY), desk)
+    chairs = np.empty(_CAPACITY, dtype=np.int32)
+    return Bench(state, spare_for(family, _CAPACITY), new_desk(n, d), chairs)
 
 
 class Regrouper:
@@ -111,7 +111,7 @@ class Regrouper:
                 if changed[groups[g]].any():
                     outcome.said[g] = PASSED_OVER
                 elif parts is not None:
-                    seat_parts(groups[g], some, parts, self._bench.desk.chairs, outcome)
+                    seat_parts(groups[g], some, parts, self._bench.chairs, outcome)
         return outcome
 
     def _of_many(self, rows: list[np.ndarray], now: np.ndarray) -> list[np.ndarray | None]:
@@ -147,13 +147,18 @@ def _parted(
     X: np.ndarray, rows: np.ndarray, labels: np.ndarray, now: float, bench: Bench, rng: np.random.Generator
 ) -> np.ndarray | None:
     """Return parts of many rows that beat what they are worth now: some propose, all are asked."""
+    desk = bench.desk
     sample = np.sort(rng.choice(rows, len(bench.desk.rows), replace=False))
     as_is = try_guess(X, sample, compact(labels[sample]), 0, bench)
     axes, uniforms = _dice(rng, 1, X.shape[1])
-    if try_guesses(X, sample, axes[0], uniforms[0], _PASSES, as_is, bench) <= as_is:
+    guess_by_axis(X, sample, axes[0], desk)
+    joint = try_guess(X, sample, desk.guess, _PASSES, bench)
+    parts = compact(bench.state.labels[sample])
+    guess_by_seeds(X, sample, uniforms[0], desk)
+    if try_guess(X, sample, desk.guess, _PASSES, bench) > joint:
+        parts = compact(bench.state.labels[sample])
+    if not beats(try_guess(X, sample, parts.copy(), 0, bench), as_is):
         return None
-    parts = compact(bench.desk.parts)
-    try_guess(X, sample, parts, 0, bench)
     parts = compact(assign(X, rows, int(parts.max()) + 1, bench.state, 1))
     joint = try_guess(X, rows, parts, 1, bench)
     return compact(bench.state.labels[rows]) if beats(joint, now) else None

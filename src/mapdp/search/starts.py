@@ -4,7 +4,7 @@ import numpy as np
 
 from mapdp import checks
 from mapdp.family import Family
-from mapdp.kernels.guess import part_by_seeds, whiten
+from mapdp.kernels.guess import guess_by_seeds, new_desk
 from mapdp.model import seated
 from mapdp.process import Process
 from mapdp.search.run import compact
@@ -38,8 +38,6 @@ def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
 def around_seeds(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return labels that put each row with the nearest of many seeds, in whitened columns."""
     rows = np.arange(len(X), dtype=np.int32)
-    W, moments = np.empty(X.shape), np.empty((2, X.shape[1]))
-    whiten(X, rows, W, moments[0], moments[1])
-    labels = np.zeros(len(X), dtype=np.int32)
-    part_by_seeds(W, rng.random(min(_SEEDS, len(X))), np.empty(len(X)), labels)
-    return compact(labels)
+    desk = new_desk(*X.shape)
+    guess_by_seeds(X, rows, rng.random(min(_SEEDS, len(X))), desk)
+    return compact(desk.guess)
