@@ -5,17 +5,18 @@ columns once per change of a chair, so a cell that holds 0 costs nothing to scor
 """
 
 import dataclasses
-import math
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from mapdp import checks, family
 from mapdp._jit import inlined
-from mapdp._lanes import LANES, load, store
+from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
 from mapdp.family import Family, Parameters
-from mapdp.special import log, log_rising
+from mapdp.special import log, log_of_parts, log_rising, parted
+
+_FEW = 16.0  # a count up to this is scored as a product of factors, a larger one by gamma functions
 
 
 class Prior(NamedTuple):
@@ -33,8 +34,10 @@ class PoissonBank(NamedTuple):
     total: np.ndarray  # (D, K) sum of the counts
     log_factorials: np.ndarray  # (K,) sum of log x!
     shape: np.ndarray  # (D, K) posterior shape
-    log_wider: np.ndarray  # (D, K) log of posterior rate + 1
+    per_count: np.ndarray  # (D, K) 1 / (posterior rate + 1)
+    per_count_without: np.ndarray  # (D, K) the same for one row fewer, per count that it takes with it
     constant: np.ndarray  # (K,) log probability of a row of zeros
+    constant_without: np.ndarray  # (K,) the same for one row fewer, its counts still in the shape
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ class Poisson(Family):
     def new_bank(self, capacity: int) -> PoissonBank:
         """Return the arrays of a bank with `capacity` chairs."""
         column, table = (capacity,), (self.n_features, capacity)
-        shapes = [column, table, column, table, table, column]
+        shapes = [column, table, column, table, table, table, column, column]
         return PoissonBank(Prior(self.shape, self.rate), *[np.zeros(shape) for shape in shapes])
 
     def posterior(self, bank: PoissonBank, k: int) -> Self:
@@ -113,11 +116,13 @@ def _checked(X: np.ndarray, names: Names) -> np.ndarray:
 @inlined
 def _log_factorials(x):
     """Return the sum of log x! over the columns of a row."""
-    total = 0.0
+    total, exponent, product = 0.0, 0.0, 1.0
     for j in range(x.shape[0]):
-        if x[j] > 1.0:
-            total += math.lgamma(x[j] + 1.0)
-    return total
+        if x[j] > _FEW:
+            total += log_rising(1.0, x[j])
+        elif x[j] > 1.0:
+            exponent, product = _rising(exponent, product, 1.0, 1.0, x[j])
+    return total + log_of_parts(exponent, product)
 
 
 @family.clear.on(PoissonBank)
@@ -157,36 +162,57 @@ def pour(bank, k, other, j):
 
 @family.refresh.on(PoissonBank)
 def refresh(bank, k):
-    constant = 0.0
+    constant, constant_without = 0.0, 0.0
     for j in range(bank.total.shape[0]):
         shape = bank.prior.shape[j] + bank.total[j, k]
         rate = bank.prior.rate[j] + bank.n[k]
         bank.shape[j, k] = shape
-        bank.log_wider[j, k] = log(rate + 1.0)
+        bank.per_count[j, k] = 1.0 / (rate + 1.0)
         constant += shape * log(rate / (rate + 1.0))
+        bank.per_count_without[j, k] = 0.0
+        if bank.n[k] > 1.0:
+            bank.per_count_without[j, k] = 1.0 / (rate - 1.0)
+            constant_without += shape * log((rate - 1.0) / rate)
     bank.constant[k] = constant
+    bank.constant_without[k] = constant_without
+
+
+@inlined
+def _rising(exponent, product, shape, per_count, count):
+    """Multiply a running product by gamma(shape + count) / gamma(shape) per_count^count."""
+    for i in range(int(count)):
+        product *= (shape + float(i)) * per_count
+    e, product = parted(product)
+    return exponent + e, product
 
 
 @family.log_predictive.on(PoissonBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
-    shape, log_wider = bank.shape, bank.log_wider
     shared = _log_factorials(x)
     for k in range(0, n_chairs, LANES):
         total = load(scores, k) + (load(bank.constant, k) - shared)
+        exponent, product = spread(0.0), spread(1.0)
         for j in range(x.shape[0]):
-            if x[j] > 0.0:
-                total += log_rising(load(shape[j], k), x[j]) - x[j] * load(log_wider[j], k)
-        store(scores, k, total)
+            shape, per_count = load(bank.shape[j], k), load(bank.per_count[j], k)
+            if x[j] > _FEW:
+                total += log_rising(shape, x[j]) + x[j] * log(per_count)
+            elif x[j] > 0.0:
+                exponent, product = _rising(exponent, product, shape, per_count, x[j])
+        store(scores, k, total + log_of_parts(exponent, product))
 
 
 @family.log_leave_one_out.on(PoissonBank)
 def log_leave_one_out(bank, k, x):
-    total = -_log_factorials(x)
+    total = bank.constant_without[k] - _log_factorials(x)
+    exponent, product = 0.0, 1.0
     for j in range(x.shape[0]):
-        shape = bank.prior.shape[j] + (bank.total[j, k] - x[j])
-        rate = bank.prior.rate[j] + (bank.n[k] - 1.0)
-        total += log_rising(shape, x[j]) + shape * log(rate / (rate + 1.0)) - x[j] * log(rate + 1.0)
-    return total
+        if x[j] > 0.0:
+            shape, per_count = bank.shape[j, k] - x[j], bank.per_count_without[j, k]
+            if x[j] > _FEW:
+                total += log_rising(shape, x[j]) + x[j] * log(per_count)
+            else:
+                exponent, product = _rising(exponent, product, shape, per_count, x[j])
+    return total + log_of_parts(exponent, product)
 
 
 @family.log_marginal.on(PoissonBank)

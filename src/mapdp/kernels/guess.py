@@ -22,6 +22,7 @@ class Desk(NamedTuple):
     scale: np.ndarray  # (D,)
     nearest: np.ndarray  # (n,) distance to the nearest seed
     guess: np.ndarray  # (n,) part of each row
+    chosen: np.ndarray  # (n,) the part that it wants
     rows: np.ndarray  # (n,) the rows in hand
     parts: np.ndarray  # (n,) their parts after the best trial
 
@@ -29,7 +30,7 @@ class Desk(NamedTuple):
 def new_desk(n_rows: int, n_features: int) -> Desk:
     """Return working space for guesses about up to `n_rows` rows."""
     floats = [np.empty(shape) for shape in ((n_rows, n_features), n_features, n_features, n_rows)]
-    return Desk(*floats, *np.empty((3, n_rows), dtype=np.int32))
+    return Desk(*floats, *np.empty((4, n_rows), dtype=np.int32))
 
 
 @kernel

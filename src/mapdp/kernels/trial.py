@@ -21,24 +21,23 @@ from mapdp.special import log
 class Bench(NamedTuple):
     """All that trials need beside the rows."""
 
-    state: Any  # a State whose labels are those of the rows in hand
+    state: Any  # a State of no rows: its chairs are those of the trial
     spare: Any  # a Spare for merges
     desk: Desk
     chairs: np.ndarray  # (K,) the chair that a part takes
 
 
 @inlined
-def _seat(X, rows, n_chairs, state):
-    """Build the first chairs from the labels of the rows."""
+def _seat(X, rows, seats, n_chairs, state):
+    """Build the first chairs from where the rows sit."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for k in range(n_chairs):
         family.clear(bank, k)
         sizes[k] = 0
     for r in range(rows.shape[0]):
         fetch(X, rows[r], origin, x)
-        k = labels[rows[r]]
-        family.insert(bank, k, x)
-        sizes[k] += 1
+        family.insert(bank, seats[r], x)
+        sizes[seats[r]] += 1
     _price(n_chairs, state)
 
 
@@ -54,67 +53,66 @@ def _price(n_chairs, state):
 
 
 @inlined
-def _choose_at_once(X, rows, n_chairs, state):
-    """Give every row the label of its best chair while no chair changes."""
+def _choose(X, rows, seats, chosen, n_chairs, state):
+    """Choose the best chair of every row while no chair changes."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
-        i = rows[r]
-        own = labels[i]
-        fetch(X, i, origin, x)
-        score_chairs(x, n_chairs, joins, bank, scores, scratch)
+        own = seats[r]
+        chosen[r] = own
         if sizes[own] > 1:
+            fetch(X, rows[r], origin, x)
+            score_chairs(x, n_chairs, joins, bank, scores, scratch)
             scores[own] = log(sizes[own] - 1 - discount) + family.log_leave_one_out(bank, own, x)
-            labels[i] = best_chair(scores, n_chairs, own)
+            chosen[r] = best_chair(scores, n_chairs, own)
 
 
 @inlined
-def _follow(X, rows, sat, n_chairs, state):
-    """Move the rows whose labels are no longer where they sat."""
+def _follow(X, rows, seats, chosen, n_chairs, state):
+    """Move the rows to the chairs that they have chosen."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
-        k = labels[rows[r]]
-        if k != sat[r]:
+        k, own = chosen[r], seats[r]
+        if k != own:
             fetch(X, rows[r], origin, x)
-            sizes[sat[r]] -= 1
-            if sizes[sat[r]] > 0:
-                family.remove(bank, sat[r], x)
+            sizes[own] -= 1
+            if sizes[own] > 0:
+                family.remove(bank, own, x)
             else:
-                family.clear(bank, sat[r])
+                family.clear(bank, own)
             family.insert(bank, k, x)
             sizes[k] += 1
-            sat[r] = k
+            seats[r] = k
     _price(n_chairs, state)
 
 
 @inlined
-def settled_guess(X, rows, guess, n_passes, bench):
+def settle(X, rows, seats, chosen, n_passes, bench):
     """Seat rows as guessed, settle them a little, merge; return the joint.
 
-    `guess` numbers chairs from 0; afterwards the labels of the bench's state have the chairs of the rows.
+    `seats` numbers chairs from 0, and has where the rows sit afterwards; `chosen` is working space.
     """
     state, spare = bench.state, bench.spare
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     n_chairs, n_clusters = 0, 0
     for r in range(rows.shape[0]):
-        labels[rows[r]] = guess[r]
-        n_chairs = max(n_chairs, guess[r] + 1)
-    _seat(X, rows, n_chairs, state)
+        n_chairs = max(n_chairs, seats[r] + 1)
+    _seat(X, rows, seats, n_chairs, state)
     for _ in range(n_passes):
-        _choose_at_once(X, rows, n_chairs, state)
-        _follow(X, rows, guess, n_chairs, state)
+        _choose(X, rows, seats, chosen, n_chairs, state)
+        _follow(X, rows, seats, chosen, n_chairs, state)
     for k in range(n_chairs):
         if sizes[k] > 0:
             n_clusters += 1
     n_clusters = merge_greedily(n_chairs, n_clusters, 1, sizes, opens, discount, bank, spare)
     for r in range(rows.shape[0]):
-        labels[rows[r]] = spare.merged_into[labels[rows[r]]]
+        seats[r] = spare.merged_into[seats[r]]
     return log_joint_of_chairs(n_chairs, n_clusters, opens, spare.worth)
 
 
 @kernel
-def try_guess(X, rows, guess, n_passes, bench):
-    """Do what `settled_guess` does, for rows of any number."""
-    return settled_guess(X, rows, guess, n_passes, bench)
+def try_guess(X, rows, seats, chosen, n_passes, bench):
+    """Do what `settle` does, for one guess about rows of any number."""
+    return settle(X, rows, seats, chosen, n_passes, bench)
 
 
 @inlined
@@ -132,9 +130,9 @@ def try_guesses(X, rows, axis, uniforms, n_passes, best, bench):
             part_by_axis(W, axis, desk.shift, guess)
         else:
             part_by_seeds(W, uniforms[:n_seeds], desk.nearest, guess)
-        joint = settled_guess(X, rows, guess, n_passes, bench)
+        joint = settle(X, rows, guess, desk.chosen, n_passes, bench)
         if beats(joint, best):
             best = joint
             for r in range(n):
-                desk.parts[r] = bench.state.labels[rows[r]]
+                desk.parts[r] = guess[r]
     return best

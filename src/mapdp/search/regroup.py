@@ -8,6 +8,7 @@ what the clusters are worth now.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def new_bench(n_rows: int, family: Family, process: Process, opens: np.ndarray |
     """Return working space for trials with the rows of a table."""
     d = family.n_features
     n = min(n_rows, max(_SAMPLE, _CELLS // d))
-    state = new_state(n_rows, family, process, _CAPACITY)
+    state = new_state(0, family, process, _CAPACITY)
     if opens is not None:
         state.opens[:] = opens
     chairs = np.empty(_CAPACITY, dtype=np.int32)
@@ -104,26 +105,26 @@ class Regrouper:
         regroup(X, groups, order, ends, worth, axes, uniforms, _PASSES, self._bench, outcome)
         large = np.flatnonzero(outcome.said == TOO_LARGE)
         if len(large):
-            rows = [_members(group, order, ends) for group in groups[large]]
+            rows = [_Members(group, order, ends) for group in groups[large]]
             now = worth[groups[large]].sum(axis=1) + opens[: groups.shape[1]].sum()
             for g, some, parts in zip(large, rows, self._of_many(rows, now), strict=True):
                 outcome.said[g] = REFUSED if parts is None else GAINED
                 if changed[groups[g]].any():
                     outcome.said[g] = PASSED_OVER
                 elif parts is not None:
-                    seat_parts(groups[g], some, parts, self._bench.chairs, outcome)
+                    seat_parts(groups[g], some.all(), parts, self._bench.chairs, outcome)
         return outcome
 
-    def _of_many(self, rows: list[np.ndarray], now: np.ndarray) -> list[np.ndarray | None]:
+    def _of_many(self, rows: list["_Members"], now: np.ndarray) -> list[np.ndarray | None]:
         """Return the parts of groups with more rows than a guess is made from; None where none gains."""
         problem, free = self._run.problem, SimpleQueue[Bench]()
         n_threads = min(problem.n_threads, len(rows))
         for _ in range(n_threads):
             free.put(new_bench(len(problem.X), problem.family, problem.process, self._bench.state.opens))
 
-        def work(some: np.ndarray, now: float, rng: np.random.Generator) -> np.ndarray | None:
+        def work(some: _Members, now: float, rng: np.random.Generator) -> np.ndarray | None:
             bench = free.get()
-            parts = _parted(problem.X, some, self._run.state.labels, now, bench, rng)
+            parts = _parted(problem.X, some.all(), self._run.state.labels, now, bench, rng)
             free.put(bench)
             return parts
 
@@ -131,9 +132,17 @@ class Regrouper:
             return list(pool.map(work, rows, now, self._rng.spawn(len(rows))))
 
 
-def _members(group: np.ndarray, order: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the rows of a group's chairs."""
-    return np.concatenate([order[ends[k - 1] if k else 0 : ends[k]] for k in group])
+class _Members(NamedTuple):
+    """The rows of a group's chairs, not yet put together."""
+
+    group: np.ndarray
+    order: np.ndarray
+    ends: np.ndarray
+
+    def all(self) -> np.ndarray:
+        """Return the rows."""
+        pieces = [self.order[self.ends[k - 1] if k else 0 : self.ends[k]] for k in self.group]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _dice(rng: np.random.Generator, n_groups: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -148,20 +157,21 @@ def _parted(
 ) -> np.ndarray | None:
     """Return parts of many rows that beat what they are worth now: some propose, all are asked."""
     desk = bench.desk
-    sample = np.sort(rng.choice(rows, len(bench.desk.rows), replace=False))
-    as_is = try_guess(X, sample, compact(labels[sample]), 0, bench)
+    sample = np.sort(rows[rng.choice(len(rows), len(desk.rows), replace=False, shuffle=False)])
     axes, uniforms = _dice(rng, 1, X.shape[1])
+    as_is = try_guess(X, sample, compact(labels[sample]), desk.chosen, 0, bench)
     guess_by_axis(X, sample, axes[0], desk)
-    joint = try_guess(X, sample, desk.guess, _PASSES, bench)
-    parts = compact(bench.state.labels[sample])
+    best, parts = try_guess(X, sample, desk.guess, desk.chosen, _PASSES, bench), desk.guess.copy()
     guess_by_seeds(X, sample, uniforms[0], desk)
-    if try_guess(X, sample, desk.guess, _PASSES, bench) > joint:
-        parts = compact(bench.state.labels[sample])
-    if not beats(try_guess(X, sample, parts.copy(), 0, bench), as_is):
+    if (joint := try_guess(X, sample, desk.guess, desk.chosen, _PASSES, bench)) > best:
+        best, parts = joint, desk.guess
+    if not beats(best, as_is):
         return None
+    parts = compact(parts)
+    try_guess(X, sample, parts, desk.chosen, 0, bench)
     parts = compact(assign(X, rows, int(parts.max()) + 1, bench.state, 1))
-    joint = try_guess(X, rows, parts, 1, bench)
-    return compact(bench.state.labels[rows]) if beats(joint, now) else None
+    joint = try_guess(X, rows, parts, np.empty_like(parts), 1, bench)
+    return compact(parts) if beats(joint, now) else None
 
 
 def close_pairs(gains: np.ndarray) -> list[Group]:
