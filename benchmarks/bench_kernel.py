@@ -84,7 +84,7 @@ def rows():
             sweep(encoded, everyone, state, 0)
         cells = N * X.shape[1] * state.n_clusters
         swept = best_of(lambda e=encoded, s=state: sweep(e, everyone, s, 0)) * 1e9
-        surveyed = best_of(lambda e=encoded, s=state: survey(e, s, threads)) * 1e9
+        surveyed = best_of(lambda e=encoded, s=state: survey(e, everyone, s, threads)) * 1e9
         yield [name, f"{swept / cells:.2f}", f"{surveyed / cells:.2f}", f"{swept / N:.0f}"]
 
 

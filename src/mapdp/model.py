@@ -4,26 +4,51 @@ The one idea: given who sits with whom, everything is closed form: each cluster'
 marginal density, the partition has an exact prior, and their product is what a search climbs.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from mapdp import checks
-from mapdp.family import Family, Parameters
+from mapdp.family import Bank, Family, Parameters
 from mapdp.kernels import joint as kernels
 from mapdp.kernels.score import score_left_out
 from mapdp.process import DirichletProcess, Process, make_process
 from mapdp.state import FIRST_CAPACITY, State, new_state
 
+_BLOCK = 2**18  # rows that a thread builds clusters from at a time
 
-def seated(X: np.ndarray, labels: np.ndarray, family: Family, process: Process) -> State:
+
+def seated(
+    X: np.ndarray, labels: np.ndarray, family: Family, process: Process, n_threads: int = 1
+) -> State:
     """Return the state in which row i sits on chair labels[i]; chairs 0, 1, ... are all taken."""
     n_clusters = int(labels.max()) + 1
     capacity = max(FIRST_CAPACITY, 2 ** int(np.ceil(np.log2(n_clusters + 1))))
     state = new_state(len(labels), family, process, capacity)
     state.labels[:] = labels
-    kernels.build(X, state)
+    kernels.build(X, _poured(X, state, family, n_threads), state)
     return state
+
+
+def _poured(X: np.ndarray, state: State, family: Family, n_threads: int) -> int:
+    """Insert whole blocks of rows into the state's bank, in threads; return where the rest begins.
+
+    The blocks are the same for any number of threads, and so is the result.
+    """
+
+    def part(begin: int) -> Bank:
+        bank, x = family.bank(state.capacity), np.empty_like(state.x)
+        kernels.build_part(X, begin, begin + _BLOCK, state.labels, state.origin, x, bank)
+        return bank
+
+    begins = range(0, len(X) - _BLOCK + 1, _BLOCK)
+    if not begins:
+        return 0
+    with ThreadPoolExecutor(n_threads) as pool:
+        for bank in pool.map(part, begins):
+            kernels.pour_parts(state, bank)
+    return len(begins) * _BLOCK
 
 
 def state_log_joint(state: State, process: Process) -> float:

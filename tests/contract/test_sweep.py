@@ -49,7 +49,9 @@ def test_labels_are_those_of_the_naive_algorithm_after_every_sweep(case, process
 def test_a_survey_finds_by_how_much_each_row_prefers_its_chair(case, process, rng):
     X, labels = case.rows(rng, 9), np.array([0, 0, 0, 1, 1, 1, 2, 2, 3])
     exact = ExactModel(case.family, process, X)
-    lead = survey(case.family.encode(X), seated(case.family.encode(X), labels, case.family, process), 1)
+    encoded = case.family.encode(X)
+    state = seated(encoded, labels, case.family, process)
+    lead = survey(encoded, np.arange(9, dtype=np.int32), state, 1)
     for i in range(9):
         others = {k: exact.log_joint(np.where(np.arange(9) == i, k, labels)) for k in range(5)}
         own = others.pop(labels[i])

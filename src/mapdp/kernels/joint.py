@@ -9,18 +9,43 @@ from mapdp.special import log, log_rising
 from mapdp.state import CHAIRS, OPEN, TAKEN
 
 
+@inlined
+def _insert_rows(X, begin, end, labels, origin, x, bank):
+    """Insert rows into the chairs that their labels name."""
+    for i in range(begin, end):
+        fetch(X, i, origin, x)
+        family.insert(bank, labels[i], x)
+
+
 @kernel
-def build(X, state):
-    """Make all of a state follow from its labels; chairs 0, 1, ... must all be taken, and one be free."""
+def build_part(X, begin, end, labels, origin, x, bank):
+    """Insert some of the rows into a bank of empty chairs."""
+    _insert_rows(X, begin, end, labels, origin, x, bank)
+
+
+@kernel
+def pour_parts(state, part):
+    """Pour all chairs of another bank into those of a state."""
+    for k in range(state.sizes.shape[0]):
+        family.pour(state.bank, k, part, k)
+
+
+@kernel
+def build(X, begin, state):
+    """Make all of a state follow from its labels; chairs 0, 1, ... must all be taken, and one be free.
+
+    The rows before `begin` are in the bank already.
+    """
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    if begin == 0:
+        for k in range(sizes.shape[0]):
+            family.clear(bank, k)
+    _insert_rows(X, begin, X.shape[0], labels, origin, x, bank)
     for k in range(sizes.shape[0]):
-        family.clear(bank, k)
         sizes[k] = 0
         joins[k] = -np.inf
     n_clusters = 0
     for i in range(X.shape[0]):
-        fetch(X, i, origin, x)
-        family.insert(bank, labels[i], x)
         sizes[labels[i]] += 1
         n_clusters = max(n_clusters, labels[i] + 1)
     for k in range(sizes.shape[0]):

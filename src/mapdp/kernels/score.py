@@ -86,18 +86,18 @@ def score_left_out(X, state, out):
 
 
 @kernel
-def survey_rows(X, begin, end, state, lead):
-    """Fill lead[i] with the nats by which row i prefers its own chair to the best of the others."""
+def survey_rows(X, rows, state, lead):
+    """Fill lead[r] with the nats by which row rows[r] prefers its own chair to the best of the others."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     n_chairs = counters[CHAIRS]
-    for i in range(begin, end):
-        fetch(X, i, origin, x)
-        own = labels[i]
+    for r in range(rows.shape[0]):
+        fetch(X, rows[r], origin, x)
+        own = labels[rows[r]]
         score_chairs(x, n_chairs, joins, bank, scores, scratch)
         score_own_chair(own, x, sizes, joins, opens, discount, counters, bank, scores)
         best_own = scores[own]
         scores[own] = -np.inf
-        lead[i] = best_own - highest(scores, n_chairs)
+        lead[r] = best_own - highest(scores, n_chairs)
 
 
 @kernel

@@ -23,14 +23,14 @@ def assign(X: np.ndarray, rows: np.ndarray, n_chairs: int, state: State, n_threa
     return out
 
 
-def survey(X: np.ndarray, state: State, n_threads: int) -> np.ndarray:
-    """Return by how many nats each row prefers its own chair to the best of the others."""
-    lead = np.empty(len(X), dtype=np.float32)
+def survey(X: np.ndarray, rows: np.ndarray, state: State, n_threads: int) -> np.ndarray:
+    """Return by how many nats each of these rows prefers its own chair to the best of the others."""
+    lead = np.empty(len(rows), dtype=np.float32)
 
     def work(begin: int, end: int) -> None:
-        survey_rows(X, begin, end, _forked(state), lead)
+        survey_rows(X, rows[begin:end], _forked(state), lead[begin:end])
 
-    _in_blocks(work, len(X), n_threads)
+    _in_blocks(work, len(rows), n_threads)
     return lead
 
 

@@ -64,6 +64,7 @@ class Run:
         self.trace: list[Step] = []
         self.n_sweeps = 0
         self._emptied = 0
+        self._touched = np.empty(0, dtype=np.bool_)  # rows of the clusters that the last move changed
         self._spare = spare_for(problem.family, FIRST_CAPACITY)
         self._everyone = np.arange(len(problem.X), dtype=np.int32)
         self._began = time.perf_counter()
@@ -119,17 +120,27 @@ class Run:
         """
         while self.n_sweeps < self.problem.max_iter:
             before = self.trace[-1].log_joint
-            lead = survey(self.problem.X, self.state, self.problem.n_threads)
-            self.n_sweeps += 1
-            if lead.min() >= -MARGIN:
-                self.record("survey", 0)
+            if self._settle_among(self._everyone) >= -MARGIN:
                 return True
-            border = np.flatnonzero(lead < _BORDER).astype(np.int32)
-            while self.record("border", self.visit(border)).n_moved > 0:
-                continue
             if self.trace[-1].log_joint - before <= self.problem.tol:
                 return True
         return False
+
+    def settle_touched(self) -> None:
+        """Settle the border of the clusters that the last move changed; the others are asked later."""
+        self._settle_among(self._everyone[self._touched])
+
+    def _settle_among(self, rows: np.ndarray) -> float:
+        """Survey these rows and visit those with little lead until none moves; return the least lead."""
+        lead = survey(self.problem.X, rows, self.state, self.problem.n_threads)
+        self.n_sweeps += 1
+        if lead.min() >= -MARGIN:
+            self.record("survey", 0)
+        else:
+            border = rows[lead < _BORDER]
+            while self.record("border", self.visit(border)).n_moved > 0:
+                continue
+        return float(lead.min())
 
     def settle(self) -> bool:
         """Sweep until nobody moves; False where `max_iter` sweeps were not enough.
@@ -148,7 +159,7 @@ class Run:
         X, family, process, *_ = self.problem
         if labels.max() + 1 < self.state.capacity:
             self.state.labels[:] = labels
-            build(X, self.state)
+            build(X, 0, self.state)
         else:
             emptied = self.state.counters[EMPTIED]
             self.state = seated(X, labels, family, process)
@@ -156,10 +167,13 @@ class Run:
 
     def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step:
         """Let a move's labels take effect; rows whose label is as before have not moved."""
-        n_moved, n_clusters = int(np.count_nonzero(labels != before)), self.state.n_clusters
+        moved, n_clusters = labels != before, self.state.n_clusters
+        changed = np.zeros(max(labels.max(), before.max()) + 1, dtype=np.bool_)
+        changed[labels[moved]] = changed[before[moved]] = True
+        self._touched = changed[labels]
         self.reseat(compact(labels))
         self.state.counters[EMPTIED] += max(0, n_clusters - self.state.n_clusters)
-        return self.record(move, n_moved)
+        return self.record(move, int(np.count_nonzero(moved)))
 
     def rows_by_chair(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, chair by chair, and where those of each chair end."""
@@ -169,6 +183,6 @@ class Run:
 
     def finished(self, converged: bool) -> Found:
         """Number the clusters by falling size and rebuild their statistics from the rows."""
-        X, family, process, *_ = self.problem
-        final = seated(X, by_falling_size(self.state.labels), family, process)
+        X, family, process, *_, n_threads, _ = self.problem
+        final = seated(X, by_falling_size(self.state.labels), family, process, n_threads)
         return Found(final, state_log_joint(final, process), self.trace, converged)

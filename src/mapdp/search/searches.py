@@ -10,7 +10,7 @@ from mapdp.model import seated
 from mapdp.search.frozen import assign
 from mapdp.search.merge import dissolve, merge
 from mapdp.search.regroup import Regrouper
-from mapdp.search.run import Found, Problem, Run
+from mapdp.search.run import Found, Problem, Run, compact
 from mapdp.search.starts import FEW, around_seeds, other_inits, starting_state
 from mapdp.state import State
 from mapdp.trace import Step
@@ -27,7 +27,7 @@ def silent(step: Step) -> None:
 class Start(NamedTuple):
     """How one start begins."""
 
-    init: object  # a name, or labels
+    init: object  # a name, labels or a state
     order: np.ndarray  # (N,) in which rows are seated
     rng: np.random.Generator
 
@@ -40,13 +40,17 @@ def icm(run: Run, _: np.random.Generator) -> bool:
 def split_merge(run: Run, rng: np.random.Generator) -> bool:
     """Settle, then try the moves, until none raises the joint; False where sweeps ran out.
 
-    The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one.
+    The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one. In a
+    large table one split follows another while only the clusters they change settle.
     """
-    regrouper = Regrouper(run, rng)
-    settle = run.settle_border if len(run.problem.X) > _LARGE else run.settle
-    while settle():
-        if not (merge(run) or regrouper.split() or regrouper.divide_pairs() or dissolve(run)):
+    regrouper, large = Regrouper(run, rng), len(run.problem.X) > _LARGE
+    while run.settle_border() if large else run.settle():
+        split = merge(run) or regrouper.split()
+        if not (split or regrouper.divide_pairs() or dissolve(run)):
             return True
+        while large and split:
+            run.settle_touched()
+            split = merge(run) or regrouper.split()
     return False
 
 
@@ -55,7 +59,7 @@ def search(problem: Problem, name: str, start: Start) -> Found:
     if name == "icm":
         return _climbed(problem, start, icm)
     if isinstance(start.init, str) and len(problem.X) > _LARGE:
-        start = start._replace(init=labels_from_sample(problem, start))
+        start = start._replace(init=state_from_sample(problem, start))
     others = other_inits(len(problem.X), start.rng) if len(problem.X) <= FEW else []
     climbs = [_climbed(problem, start._replace(init=init), split_merge) for init in [start.init, *others]]
     return max(climbs, key=lambda found: found.log_joint)
@@ -69,22 +73,22 @@ def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
 
 def _first_state(problem: Problem, start: Start) -> State:
     X, family, process, *_ = problem
+    if isinstance(start.init, State):
+        return start.init
     if isinstance(start.init, str) and start.init == "seeds":
         return seated(X, around_seeds(X, start.rng), family, process)
     return starting_state(X, start.init, family, process)
 
 
-def labels_from_sample(problem: Problem, start: Start) -> np.ndarray:
-    """Search among some of the rows, then let all rows join the clusters found there.
-
-    Clusters there are numbered 0, 1, ...; some may be left without a row.
-    """
+def state_from_sample(problem: Problem, start: Start) -> State:
+    """Search among some of the rows, then let all rows join the clusters found there."""
     n_rows = len(problem.X)
     sample = np.sort(start.rng.choice(n_rows, _SAMPLE, replace=False, shuffle=False)).astype(np.int32)
     small = problem._replace(X=np.ascontiguousarray(problem.X[sample]), tell=silent)
     found = search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
     state, everyone = found.state, np.arange(n_rows, dtype=np.int32)
-    return assign(problem.X, everyone, state.n_clusters, state, problem.n_threads)
+    labels = compact(assign(problem.X, everyone, state.n_clusters, state, problem.n_threads))
+    return seated(problem.X, labels, problem.family, problem.process, problem.n_threads)
 
 
 def from_every_start(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> list[Found]:
