@@ -19,6 +19,7 @@ SECTIONS = {
     "bench_kmeans.py": "Beside K-means that is told K",
     "bench_growth.py": "Growth",
     "bench_kernel.py": "Scoring",
+    "bench_gibbs.py": "Beside Gibbs",
     "bench_memory.py": "Memory",
     "bench_start.py": "The first fit",
 }
