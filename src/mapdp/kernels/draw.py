@@ -3,9 +3,9 @@
 import math
 
 from mapdp._jit import inlined, kernel
-from mapdp.kernels.score import score_chairs
-from mapdp.kernels.seat import fetch, sit, stand
-from mapdp.state import CHAIRS, MOVED, OPEN
+from mapdp.kernels.score import score_seat
+from mapdp.kernels.seat import change_chair
+from mapdp.state import CHAIRS, OPEN
 
 
 @inlined
@@ -36,12 +36,8 @@ def gibbs_sweep(X, rows, uniforms, state, start):
         if counters[OPEN] < 0:
             return position
         i = rows[position]
-        own = labels[i]
-        fetch(X, i, origin, x)
-        stand(own, x, sizes, joins, opens, discount, counters, bank)
-        score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
-        labels[i] = _drawn_chair(scores, counters[CHAIRS], uniforms[position])
-        sit(labels[i], x, sizes, joins, opens, discount, counters, bank)
-        if labels[i] != own:
-            counters[MOVED] += 1
+        score_seat(X, i, state)
+        drawn = _drawn_chair(scores, counters[CHAIRS], uniforms[position])
+        if drawn != labels[i]:
+            change_chair(i, drawn, state)
     return rows.shape[0]

@@ -44,6 +44,16 @@ def score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores)
 
 
 @inlined
+def score_seat(X, i, state):
+    """Score every chair for row i, its own as if the row had left; a row that stands has none."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    fetch(X, i, origin, x)
+    score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
+    if labels[i] >= 0:
+        score_own_chair(labels[i], x, sizes, joins, opens, discount, counters, bank, scores)
+
+
+@inlined
 def highest(scores, n_chairs):
     """Return the highest score."""
     best = spread(-np.inf)
@@ -77,10 +87,8 @@ def score_left_out(X, state, out):
     """Fill out[i] with the log density of row i given the other rows of its cluster."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for i in range(X.shape[0]):
-        fetch(X, i, origin, x)
+        score_seat(X, i, state)
         k = labels[i]
-        score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
-        score_own_chair(k, x, sizes, joins, opens, discount, counters, bank, scores)
         prior = log(sizes[k] - 1 - discount) if sizes[k] > 1 else opens[counters[TAKEN] - 1]
         out[i] = scores[k] - prior
 
@@ -89,15 +97,12 @@ def score_left_out(X, state, out):
 def survey_rows(X, rows, state, lead):
     """Fill lead[r] with the nats by which row rows[r] prefers its own chair to the best of the others."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
-    n_chairs = counters[CHAIRS]
     for r in range(rows.shape[0]):
-        fetch(X, rows[r], origin, x)
+        score_seat(X, rows[r], state)
         own = labels[rows[r]]
-        score_chairs(x, n_chairs, joins, bank, scores, scratch)
-        score_own_chair(own, x, sizes, joins, opens, discount, counters, bank, scores)
-        best_own = scores[own]
+        own_score = scores[own]
         scores[own] = -np.inf
-        lead[r] = best_own - highest(scores, n_chairs)
+        lead[r] = own_score - highest(scores, counters[CHAIRS])
 
 
 @kernel

@@ -5,7 +5,7 @@ import numpy as np
 from mapdp import family
 from mapdp._jit import inlined
 from mapdp.special import log
-from mapdp.state import CHAIRS, EMPTIED, OPEN, TAKEN
+from mapdp.state import CHAIRS, EMPTIED, MOVED, OPEN, TAKEN
 
 
 @inlined
@@ -13,6 +13,18 @@ def fetch(X, i, origin, x):
     """Take row i in hand, measured from the origin."""
     for j in range(x.shape[0]):
         x[j] = X[i, j] - origin[j]
+
+
+@inlined
+def change_chair(i, chosen, state):
+    """Let row i, which is in hand, go to another chair; it may have stood."""
+    labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
+    own = labels[i]
+    counters[MOVED] += 1
+    labels[i] = chosen
+    sit(chosen, x, sizes, joins, opens, discount, counters, bank)
+    if own >= 0:
+        stand(own, x, sizes, joins, opens, discount, counters, bank)
 
 
 @inlined

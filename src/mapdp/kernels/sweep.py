@@ -4,9 +4,9 @@ A row that stays where it is touches nothing: its own chair is scored as if the 
 """
 
 from mapdp._jit import kernel
-from mapdp.kernels.score import best_chair, score_chairs, score_own_chair
-from mapdp.kernels.seat import fetch, sit, stand
-from mapdp.state import CHAIRS, MOVED, OPEN
+from mapdp.kernels.score import best_chair, score_seat
+from mapdp.kernels.seat import change_chair
+from mapdp.state import CHAIRS, OPEN
 
 
 @kernel
@@ -20,17 +20,8 @@ def sweep(X, rows, state, start):
         if counters[OPEN] < 0:
             return position
         i = rows[position]
-        own = labels[i]
-        fetch(X, i, origin, x)
-        score_chairs(x, counters[CHAIRS], joins, bank, scores, scratch)
-        if own >= 0:
-            score_own_chair(own, x, sizes, joins, opens, discount, counters, bank, scores)
-        chosen = best_chair(scores, counters[CHAIRS], own)
-        if chosen == own:
-            continue
-        counters[MOVED] += 1
-        labels[i] = chosen
-        sit(chosen, x, sizes, joins, opens, discount, counters, bank)
-        if own >= 0:
-            stand(own, x, sizes, joins, opens, discount, counters, bank)
+        score_seat(X, i, state)
+        chosen = best_chair(scores, counters[CHAIRS], labels[i])
+        if chosen != labels[i]:
+            change_chair(i, chosen, state)
     return rows.shape[0]
