@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mapdp._jit import kernel
 from mapdp._lanes import LANES, larger, largest, load, spread, store, whole_lanes
 from mapdp.exact import added, squares_about_mean
-from mapdp.special import log, log_gamma_half_step, log_rising
+from mapdp.special import exp, log, log_gamma_half_step, log_rising
 
 
 @kernel
@@ -31,6 +31,12 @@ def logs(a, out):
 
 
 @kernel
+def exps(a, out):
+    for k in range(0, a.shape[0], LANES):
+        store(out, k, exp(load(a, k)))
+
+
+@kernel
 def risings(a, x, out):
     for k in range(0, a.shape[0], LANES):
         store(out, k, log_rising(load(a, k), x))
@@ -49,6 +55,17 @@ def test_arithmetic_is_that_of_numpy(rng):
     z = (((2.0 * a + b / 3.0 - a * b) + 1.0) * (0.5 - a) - b) / b
     assert_allclose(compiled, np.maximum(z, -1.0), rtol=1e-13)
     assert_allclose(interpreted, np.maximum(z, -1.0), rtol=1e-15)
+
+
+def test_exponentials_are_those_of_the_library(rng):
+    a = rng.uniform(-700.0, 700.0, size=512)
+    a[:8] = 0.0, -0.0, 1e-300, -1e-17, math.log(2.0), -0.5 * math.log(2.0), 700.0, -700.0
+    compiled, interpreted = np.empty((2, 512))
+    exps(a, compiled)
+    exps.py_func(a, interpreted)
+    assert_allclose(compiled, np.exp(a), rtol=5e-16)
+    assert_allclose(interpreted, np.exp(a), rtol=5e-16)
+    assert float(exp(1.0)) == math.e
 
 
 def test_logarithms_are_those_of_the_library(rng):

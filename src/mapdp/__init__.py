@@ -1,5 +1,8 @@
 """Cluster data without being told how many clusters there are."""
 
+from mapdp import diagnostics
+from mapdp.estimators.dp_means import DPMeans
+from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson, Product
 from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
@@ -12,13 +15,16 @@ __all__ = [
     "MAPDP",
     "Bernoulli",
     "Categorical",
+    "DPMeans",
     "DiagonalGaussian",
     "DirichletProcess",
     "Gaussian",
+    "GibbsDPM",
     "PitmanYor",
     "Poisson",
     "Product",
     "Step",
+    "diagnostics",
     "log_joint",
     "log_pseudo_likelihood",
     "sample_crp",

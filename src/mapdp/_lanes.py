@@ -189,5 +189,11 @@ def _arithmetic(symbol, instruction, kind, *flags):
 
 for _symbol, _instruction in {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}.items():
     _arithmetic(_symbol, _instruction, _FLOATS, "contract")
-for _symbol, _instruction in {"add": "add", "rshift": "lshr", "and": "and_", "or": "or_"}.items():
+for _symbol, _instruction in {
+    "add": "add",
+    "rshift": "lshr",
+    "lshift": "shl",
+    "and": "and_",
+    "or": "or_",
+}.items():
     _arithmetic(_symbol, _instruction, _BITS)

@@ -66,6 +66,14 @@ def log_marginal(bank, k):
     """Return the log density of all rows on chair k, cluster parameters integrated out."""
 
 
+@verb
+def draw(bank, k, noise):
+    """Draw the parameters of chair k from their posterior, for banks that hold parameters.
+
+    `noise` is a row of what the family's `noise` gives for as many rows as the chair has.
+    """
+
+
 class Family:
     """Prior hyperparameters of one likelihood; subclasses are frozen dataclasses."""
 

@@ -1,4 +1,4 @@
-"""Knows logarithms and gamma functions in a form that loops over chairs can vectorise.
+"""Knows logarithms, exponentials and gamma functions in a form that loops over chairs can vectorise.
 
 The one idea: no branches and no library calls, so that the compiler turns a loop over all chairs of a
 row into vector code; and differences of log gammas are computed as differences, never as two large
@@ -20,6 +20,9 @@ _TWO_52_BITS = int(bits_of(2.0**52))
 _ONE_BITS = int(bits_of(1.0))
 # The exponent field of 1.0 is 1023; 2^52 is what the integer carries when it is read as a float.
 _EXPONENT_ZERO = 2.0**52 + 1023.0
+_ROUNDER = 1.5 * 2.0**52  # a number below 2^51 that is added to it loses its fraction
+_LOG_2_HIGH = float_of(bits_of(LOG_2) & ~((1 << 24) - 1))  # times a whole number below 2^20 it is exact
+_LOG_2_LOW = 2.3190468138462996e-17 + (LOG_2 - _LOG_2_HIGH)  # what log 2 has beyond that
 
 
 @inlined
@@ -54,6 +57,29 @@ def log(x):
     """Return the natural logarithm of a positive normal number."""
     exponent, mantissa = parted(x)
     return log_of_parts(exponent, mantissa)
+
+
+@inlined
+def exp(x):
+    """Return e to the power of x, for x between -700 and 700, to about one unit in the last place.
+
+    x = n log 2 + r with |r| <= log(2) / 2, where the Taylor series needs 12 terms; n goes to the exponent.
+    """
+    shifted = x * (1.0 / LOG_2) + _ROUNDER
+    n = shifted - _ROUNDER
+    r = (x - n * _LOG_2_HIGH) - n * _LOG_2_LOW
+    series = 1.0 / 39916800.0 + r * (1.0 / 479001600.0)
+    series = series * r + 1.0 / 3628800.0
+    series = series * r + 1.0 / 362880.0
+    series = series * r + 1.0 / 40320.0
+    series = series * r + 1.0 / 5040.0
+    series = series * r + 1.0 / 720.0
+    series = series * r + 1.0 / 120.0
+    series = series * r + 1.0 / 24.0
+    series = series * r + 1.0 / 6.0
+    series = series * r + 0.5
+    series = series * r * r + r + 1.0
+    return series * float_of((bits_of(shifted) + 1023) << 52)
 
 
 @inlined

@@ -88,6 +88,14 @@ def grown(state: State, family: Family, process: Process) -> State:
     return larger
 
 
+def reweighted(state: State, process: Process) -> State:
+    """Return the same state under another process with the same discount; arrays are shared."""
+    opens = np.asarray(process.log_open(np.arange(state.capacity + 1)), dtype=np.float64)
+    if state.counters[OPEN] >= 0:
+        state.joins[state.counters[OPEN]] = opens[state.n_clusters]
+    return state._replace(opens=opens)
+
+
 def by_falling_size(labels: np.ndarray) -> np.ndarray:
     """Return the labels with clusters numbered by falling size, ties by first appearance."""
     sizes = np.bincount(labels)

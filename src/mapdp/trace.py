@@ -1,4 +1,4 @@
-"""Knows what happened: one Step per sweep or round of moves, one Init per start."""
+"""Knows what happened: one Step per sweep or round of moves, one Init per start, Chains of a sampler."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ class Step(NamedTuple):
     sweep      1    3 clusters       7 rows moved  log joint -12.5000  0.01 s
     """
 
-    move: str  # "start", "sweep", "merge", "split", "divide" or "dissolve"
+    move: str  # "start", "sweep", "merge", "split", "divide", "dissolve"; "gibbs" for a sampler's sweep
     sweep: int  # full sweeps so far
     n_clusters: int
     n_moved: int  # rows that changed their cluster
@@ -35,6 +35,15 @@ class Init(NamedTuple):
     log_joint: float
     n_clusters: int
     agreement: float  # adjusted Rand index with the winner: 1 is the same partition
+
+
+class Chains(NamedTuple):
+    """What a sampler's chains visited: a row for each chain, a column for each sweep."""
+
+    n_clusters: np.ndarray  # (C, S)
+    log_joint: np.ndarray  # (C, S) of data and partition, and alpha where it is drawn
+    n_emptied: np.ndarray  # (C, S) clusters that lost their last row
+    alpha: np.ndarray  # (C, S) concentration
 
 
 def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mapdp import checks
 from mapdp._lanes import LANES, whole_lanes
 from mapdp.families import DiagonalGaussian
-from mapdp.family import Family
+from mapdp.family import Bank, Family
 from mapdp.kernels.score import score_rows
 from mapdp.process import Process
 from mapdp.state import State, predictive_bank
@@ -63,24 +63,16 @@ class Mixture(ClusterMixin, BaseEstimator):
         self.cluster_sizes_ = state.sizes[: state.n_clusters].copy()
         self._bank = predictive_bank(state.bank, self.family_, state.n_clusters)
 
-    def _scores(self, rows: np.ndarray) -> np.ndarray:
-        """Return log p(x, chair) for encoded rows and every chair; the last chair is the empty one."""
-        n_chairs = self.n_clusters_ + 1
-        joins = np.full(whole_lanes(n_chairs), -np.inf)
-        joins[:n_chairs] = self._process.log_seating(self.cluster_sizes_)
-        out = np.empty((len(rows), len(joins)))
-        origin, x = np.ascontiguousarray(self.family_.origin), np.empty(rows.shape[1])
-        scratch = np.empty((self.family_.scratch_rows, LANES))
-        score_rows(rows, joins, self._bank, origin, x, scratch, out)
-        return out[:, :n_chairs]
+    def _encoded(self, X: Any) -> np.ndarray:
+        """Turn new rows into what kernels read."""
+        check_is_fitted(self)
+        return self.family_.encode(matrix_for(self, X, reset=False), names_of(self))
 
     def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Apply `reduce` to the scores of a block of rows at a time, so that memory stays flat."""
-        check_is_fitted(self)
-        rows = self.family_.encode(matrix_for(self, X, reset=False), names_of(self))
-        step = max(1, _CHUNK_CELLS // (self.n_clusters_ + 1))
-        blocks = [reduce(self._scores(rows[i : i + step])) for i in range(0, len(rows), step)]
-        return np.concatenate(blocks)
+        """Apply `reduce` to the scores of new rows."""
+        rows = self._encoded(X)
+        weights = self._process.log_seating(self.cluster_sizes_)
+        return reduced_scores(rows, weights, self._bank, self.family_, reduce)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new cluster."""
@@ -89,11 +81,11 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
-        return self._in_chunks(X, lambda scores: np.exp(scores - _log_sum(scores)[:, None]))
+        return self._in_chunks(X, lambda scores: np.exp(scores - log_sum(scores)[:, None]))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, its cluster integrated out."""
-        return self._in_chunks(X, _log_sum)
+        return self._in_chunks(X, log_sum)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log density of the rows."""
@@ -118,5 +110,26 @@ class Mixture(ClusterMixin, BaseEstimator):
         return X, np.where(labels == len(weights) - 1, -1, labels).astype(np.int32)
 
 
-def _log_sum(scores: np.ndarray) -> np.ndarray:
+def reduced_scores(
+    rows: np.ndarray, weights: np.ndarray, bank: Bank, family: Family, reduce: Callable
+) -> np.ndarray:
+    """Apply `reduce` to log p(x, chair) of a block of encoded rows at a time, so that memory stays flat.
+
+    `weights` are the log probabilities of the chairs of the bank, an empty one last.
+    """
+    joins = np.full(whole_lanes(len(weights)), -np.inf)
+    joins[: len(weights)] = weights
+    origin, x = np.ascontiguousarray(family.origin), np.empty(rows.shape[1])
+    scratch = np.empty((family.scratch_rows, LANES))
+    step = max(1, _CHUNK_CELLS // len(weights))
+    out, reduced = np.empty((min(step, len(rows)), len(joins))), []
+    for begin in range(0, len(rows), step):
+        block = rows[begin : begin + step]
+        score_rows(block, joins, bank, origin, x, scratch, out)
+        reduced.append(reduce(out[: len(block), : len(weights)]))
+    return np.concatenate(reduced)
+
+
+def log_sum(scores: np.ndarray) -> np.ndarray:
+    """Return the log of the sum of exponentials of each row."""
     return np.logaddexp.reduce(scores, axis=1)

@@ -1,26 +1,29 @@
-"""Knows the collapsed Gibbs sweep: as the paper's sweep, but a chair is drawn, not chosen."""
+"""Knows the Gibbs sweep: as the paper's sweep, but a chair is drawn, not chosen."""
 
-import math
-
+from mapdp import family
 from mapdp._jit import inlined, kernel
-from mapdp.kernels.score import score_seat
+from mapdp._lanes import LANES, larger, load, spread, store
+from mapdp.kernels.score import highest, score_seat
 from mapdp.kernels.seat import change_chair
+from mapdp.special import exp
 from mapdp.state import CHAIRS, OPEN
+
+_LEAST = -600.0  # nats below the best chair, beyond which chairs are all the same: out of the question
+_NOTHING = 1e-250  # no chair with a weight below this is drawn
 
 
 @inlined
 def _drawn_chair(scores, n_chairs, uniform):
     """Return a chair drawn with probability proportional to the exponential of its score."""
-    best = scores[0]
-    for k in range(n_chairs):
-        best = max(best, scores[k])
+    best = highest(scores, n_chairs)
     total = 0.0
+    for k in range(0, n_chairs, LANES):
+        store(scores, k, exp(larger(load(scores, k) - best, spread(_LEAST))))
     for k in range(n_chairs):
-        scores[k] = math.exp(scores[k] - best)
         total += scores[k]
     left, chosen = uniform * total, 0
     for k in range(n_chairs):
-        if scores[k] > 0.0:
+        if scores[k] > _NOTHING:
             chosen = k
             left -= scores[k]
             if left < 0.0:
@@ -41,3 +44,11 @@ def gibbs_sweep(X, rows, uniforms, state, start):
         if drawn != labels[i]:
             change_chair(i, drawn, state)
     return rows.shape[0]
+
+
+@kernel
+def draw_parameters(state, noise):
+    """Draw the parameters of every taken chair from their posterior; noise[k] is for chair k."""
+    for k in range(state.sizes.shape[0]):
+        if state.sizes[k] > 0:
+            family.draw(state.bank, k, noise[k])

@@ -1,0 +1,268 @@
+"""Knows the Gibbs samplers as a scikit-learn estimator: draws from the posterior over partitions."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from mapdp import checks
+from mapdp.concentration import GammaPrior, make_prior
+from mapdp.diagnostics import least_sweeps, to_arviz
+from mapdp.estimators.base import Mixture, generator, log_sum, reduced_scores
+from mapdp.family import Family
+from mapdp.model import seated, state_log_joint
+from mapdp.process import PitmanYor, make_process
+from mapdp.sampling import sampler
+from mapdp.sampling.chain import Chain, Posterior
+from mapdp.sampling.similarity import coclustering, share_of_each
+from mapdp.search import starts
+from mapdp.state import predictive_bank
+from mapdp.trace import Chains, Step
+
+UNTIL_CONTENT = "raftery-lewis"
+
+
+class GibbsDPM(Mixture):
+    """Draw partitions from the posterior of a Dirichlet process mixture.
+
+    Each row in turn leaves its cluster and draws a new one, with the probabilities that its exact
+    predictive densities give. Slower than `MAPDP`, but it tells what else the data allow.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Concentration of the Dirichlet process; the first value where `alpha_prior` is given.
+    discount : float, default 0.0
+        Pitman-Yor discount, from 0 to below 1.
+    collapsed : bool, default True
+        Whether cluster parameters are integrated out. False draws them, as in the paper's section 2.2; for
+        Gaussian families only. Both sample the same posterior.
+    family : Family, default None
+        Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`.
+    n_sweeps : int or "raftery-lewis", default 1000
+        How long each chain is; "raftery-lewis" runs until that diagnostic is content with the log joint
+        and with the number of clusters of every chain.
+    burn_in : int, default None
+        Sweeps before the first that is kept. None is half of `n_sweeps`, or what Raftery and Lewis say.
+    thin : int, default 1
+        Sweeps from one that is kept to the next.
+    n_chains : int, default 1
+    init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
+        Who sits with whom at first; "sequential" lets the rows draw their clusters one by one.
+    alpha_prior : tuple ("gamma", shape, rate), default None
+        Draws alpha, too, after every sweep (Escobar and West 1995). Needs `discount=0`.
+    accuracy : tuple (q, r, s), default (0.025, 0.01, 0.95)
+        What "raftery-lewis" asks for: see `mapdp.diagnostics.raftery_lewis`.
+    max_sweeps : int, default 10000
+        Where "raftery-lewis" gives up, with a warning.
+    random_state : int, Generator or None, default None
+        Seed; None is always the same one.
+    n_jobs : int, default None
+        Number of chains that run at a time; None is one for each core. The result does not depend on it.
+    verbose : int, default 0
+        1 prints a line for every hundredth sweep of the first chain.
+
+    Attributes
+    ----------
+    samples_ : array of shape (n_chains * kept, N)
+        The labels that were kept, chain after chain; clusters are numbered by falling size.
+    labels_ : array of shape (N,)
+        The most probable of them; `predict`, `predict_proba` and `sample` go by it.
+    n_clusters_ : int
+    cluster_sizes_ : array of shape (n_clusters_,)
+    log_joint_ : float
+        log p(x, z) of `labels_`; log p(x, z, alpha) where alpha is drawn.
+    alpha_ : float
+        The concentration of that sample.
+    chains_ : Chains
+        Number of clusters, log joint, emptied clusters and alpha of every sweep of every chain.
+    burn_in_, n_sweeps_ : int
+        Sweeps before the first kept one, and all sweeps, of each chain.
+    raftery_lewis_ : list of RafteryLewis
+        With `n_sweeps="raftery-lewis"`: what they say of each chain's log joint, then of each chain's K.
+    n_clusters_posterior_ : array
+        Entry k is the posterior probability of k clusters.
+    coclustering_ : array of shape (N, N)
+        Posterior probability that two rows share a cluster; worked out when first asked for.
+    family_ : Family
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mapdp import GibbsDPM
+    >>> X = np.array([[0.0], [0.2], [0.1], [9.0], [9.1], [9.3]])
+    >>> model = GibbsDPM(n_sweeps=200, burn_in=50).fit(X)
+    >>> model.samples_.shape
+    (150, 6)
+    >>> bool(model.coclustering_[0, 1] > model.coclustering_[0, 3])
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        discount: float = 0.0,
+        collapsed: bool = True,
+        family: Family | None = None,
+        n_sweeps: int | str = 1000,
+        burn_in: int | None = None,
+        thin: int = 1,
+        n_chains: int = 1,
+        init: Any = "sequential",
+        alpha_prior: tuple[str, float, float] | None = None,
+        accuracy: tuple[float, float, float] = (0.025, 0.01, 0.95),
+        max_sweeps: int = 10_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.discount = discount
+        self.collapsed = collapsed
+        self.family = family
+        self.n_sweeps = n_sweeps
+        self.burn_in = burn_in
+        self.thin = thin
+        self.n_chains = n_chains
+        self.init = init
+        self.alpha_prior = alpha_prior
+        self.accuracy = accuracy
+        self.max_sweeps = max_sweeps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw partitions of the rows of X.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (N, D)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        process, prior = make_process(self.alpha, self.discount), self._alpha_prior()
+        self._check()
+        posterior = Posterior(self._read(X), self.family_, process, prior, bool(self.collapsed))
+        rngs = generator(self.random_state).spawn(self.n_chains)
+        chains = [Chain(posterior, self.init, rng) for rng in rngs]
+        self._run(chains)
+        self._gather(chains, posterior)
+        return self
+
+    def _alpha_prior(self) -> GammaPrior | None:
+        if self.alpha_prior is None:
+            return None
+        if self.discount != 0.0:
+            raise ValueError(
+                f"alpha_prior needs discount=0, got discount={self.discount}. Hint: fix one of the two."
+            )
+        return make_prior(self.alpha_prior)
+
+    def _check(self) -> None:
+        """Check the parameters that say how long to run and what to keep."""
+        checks.whole("thin", self.thin, 1)
+        checks.whole("n_chains", self.n_chains, 1)
+        if isinstance(self.init, str):
+            checks.one_of("init", self.init, starts.NAMES)
+        if isinstance(self.n_sweeps, str):
+            checks.one_of("n_sweeps", self.n_sweeps, (UNTIL_CONTENT,))
+        longest = self._longest()
+        if self.burn_in is not None and checks.whole("burn_in", self.burn_in, 0) >= longest:
+            raise ValueError(
+                f"burn_in must be below the {longest} sweeps of a chain, got {self.burn_in}. "
+                "Hint: None keeps the second half."
+            )
+
+    def _longest(self) -> int:
+        """Return the largest number of sweeps of a chain."""
+        if self.n_sweeps == UNTIL_CONTENT:
+            return checks.whole("max_sweeps", self.max_sweeps, least_sweeps(*self.accuracy))
+        return checks.whole("n_sweeps", self.n_sweeps, 1)
+
+    def _run(self, chains: list[Chain]) -> None:
+        """Let the chains run for as long as asked; set `burn_in_`."""
+        longest = self._longest()
+        n_jobs = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        if self.n_sweeps == UNTIL_CONTENT:
+            plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, self._tell)
+            needs = sampler.advance_until_content(chains, self.accuracy, longest, plan)
+            self.raftery_lewis_ = needs
+            forgotten = self.thin * -(-max(need.burn_in for need in needs) // self.thin)
+            self.burn_in_ = forgotten if self.burn_in is None else self.burn_in
+            self._warn_unless_content(max(n.total for n in needs))
+        else:
+            self.burn_in_ = longest // 2 if self.burn_in is None else self.burn_in
+            sampler.advance(chains, longest, sampler.Plan(self.burn_in_, self.thin, n_jobs, self._tell))
+
+    def _warn_unless_content(self, wanted: int) -> None:
+        if wanted > self.max_sweeps:
+            warnings.warn(
+                f"Raftery and Lewis ask for {wanted} sweeps, more than max_sweeps={self.max_sweeps}. "
+                "Hint: raise max_sweeps, or ask for less by a larger r in accuracy=(q, r, s).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _gather(self, chains: list[Chain], posterior: Posterior) -> None:
+        """Set the results from what the chains have kept."""
+        self.chains_ = sampler.gathered(chains)
+        self.n_sweeps_ = self.chains_.log_joint.shape[1]
+        kept = self._kept()
+        self.samples_ = np.concatenate([chain.samples[-kept.alpha.shape[1] :] for chain in chains])
+        self._rows = posterior.X
+        best = int(kept.log_joint.argmax())
+        self.alpha_ = float(kept.alpha.flat[best])
+        process = PitmanYor(self.alpha_, self.discount)
+        state = seated(self._rows, self.samples_[best].astype(np.int32), self.family_, process)
+        self._keep(state, process)
+        unknown = posterior.alpha_prior
+        log_prior = 0.0 if unknown is None else unknown.log_density(self.alpha_)
+        self.log_joint_ = state_log_joint(state, process) + log_prior
+
+    def _kept(self) -> Chains:
+        """Return the part of the chains that was kept."""
+        return Chains(*[numbers[:, self.burn_in_ :: self.thin] for numbers in self.chains_])
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log density of each row, averaged over the kept samples."""
+        rows = self._encoded(X)
+        total = np.full(len(rows), -np.inf)
+        for labels, alpha in zip(self.samples_, self._kept().alpha.flat, strict=True):
+            process = PitmanYor(float(alpha), self.discount)
+            state = seated(self._rows, labels.astype(np.int32), self.family_, process)
+            n_clusters = state.n_clusters
+            bank = predictive_bank(state.bank, self.family_, n_clusters)
+            weights = process.log_seating(state.sizes[:n_clusters])
+            total = np.logaddexp(total, reduced_scores(rows, weights, bank, self.family_, log_sum))
+        return total - np.log(len(self.samples_))
+
+    @property
+    def n_clusters_posterior_(self) -> np.ndarray:
+        """Return the posterior probability of 0, 1, 2, ... clusters."""
+        check_is_fitted(self)
+        return share_of_each(self._kept().n_clusters)
+
+    @property
+    def coclustering_(self) -> np.ndarray:
+        """Return the posterior probability that two rows share a cluster, for all pairs."""
+        check_is_fitted(self)
+        if not hasattr(self, "_coclustering"):
+            self._coclustering = coclustering(self.samples_)
+        return self._coclustering
+
+    def to_arviz(self) -> Any:
+        """Return the kept sweeps as ArviZ InferenceData: for R-hat, effective sample sizes and plots."""
+        check_is_fitted(self)
+        return to_arviz(self._kept())
+
+    def _tell(self, step: Step) -> None:
+        if self.verbose and step.sweep % 100 == 0:
+            print(step, flush=True)

@@ -1,0 +1,257 @@
+"""Knows Gaussian clusters whose centres and variances are drawn instead of integrated out.
+
+The one idea: a chair keeps its conjugate statistics and, beside them, one draw from their posterior.
+Scoring reads the draw alone, so the Gibbs sweep of the paper's section 2.2 is the collapsed sweep over
+another bank. A chair that gets its first row draws at once (that is the posterior given one row); all
+chairs draw anew after a sweep. An empty chair has no parameters: it is scored by the prior predictive.
+
+Randomness comes as standard noise that Python has drawn. `root` is the lower triangular W of the precision
+W'W, so that a row's squared distance is the squared length of W (x - centre).
+"""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mapdp import family
+from mapdp._jit import inlined
+from mapdp._lanes import LANES, load, spread, store
+from mapdp.families.diagonal_gaussian import DiagonalGaussian
+from mapdp.families.gaussian import Gaussian
+from mapdp.family import Bank, Family
+from mapdp.special import LOG_2PI, log
+
+SUPPLY = 256  # draws of new chairs that are prepared; no more rows are visited between two refills
+
+
+class Supply(NamedTuple):
+    """What all chairs share."""
+
+    blank: Any  # a bank of empty chairs
+    blank_scores: np.ndarray  # (LANES,) what they are worth to the row in hand
+    noise: np.ndarray  # (SUPPLY, F) noise for chairs that get their first row
+    used: np.ndarray  # (1,) how much of it is spent
+
+
+class DrawnDiagonalBank(NamedTuple):
+    """Statistics and drawn parameters of clusters with one variance per column."""
+
+    prior: Supply
+    known: Any  # the conjugate bank
+    empty: np.ndarray  # (K,) 1 where nobody sits, else 0
+    constant: np.ndarray  # (K,) log density at the centre
+    centre: np.ndarray  # (D, K)
+    root: np.ndarray  # (D, K) diagonal of W
+
+
+class DrawnFullBank(NamedTuple):
+    """Statistics and drawn parameters of clusters with a full covariance."""
+
+    prior: Supply
+    known: Any
+    empty: np.ndarray
+    constant: np.ndarray
+    centre: np.ndarray
+    root: np.ndarray  # (D (D + 1) / 2, K) lower triangle of W, row after row
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Drawn(Family):
+    """A Gaussian family for the uncollapsed sampler; its banks share one supply of noise."""
+
+    collapsed: Any
+    supply: np.ndarray  # (SUPPLY, F)
+    used: np.ndarray  # (1,)
+
+    @classmethod
+    def of(cls, collapsed: Family) -> Self:
+        """Return the drawn form of a Gaussian family."""
+        if isinstance(collapsed, Gaussian):
+            width = collapsed.n_features * (collapsed.n_features + 1)
+        elif isinstance(collapsed, DiagonalGaussian):
+            width = 2 * collapsed.n_features
+        else:
+            raise TypeError(
+                f"collapsed=False needs a Gaussian family, got {type(collapsed).__name__}. "
+                "Hint: collapsed=True samples every family, and mixes better."
+            )
+        return cls(collapsed, np.zeros((SUPPLY, width)), np.full(1, SUPPLY))
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return self.collapsed.n_features
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Rows are measured from the prior mean."""
+        return self.collapsed.origin
+
+    @property
+    def scratch_rows(self) -> int:  # type: ignore[override]
+        """Scoring keeps D residuals where columns are correlated."""
+        return self.collapsed.scratch_rows
+
+    def new_bank(self, capacity: int) -> Bank:
+        """Return the arrays of a bank with `capacity` chairs."""
+        d, full = self.n_features, isinstance(self.collapsed, Gaussian)
+        shared = Supply(self.collapsed.bank(1), np.zeros(LANES), self.supply, self.used)
+        shapes = [(capacity,), (capacity,), (d, capacity), (d * (d + 1) // 2 if full else d, capacity)]
+        kind = DrawnFullBank if full else DrawnDiagonalBank
+        return kind(shared, self.collapsed.new_bank(capacity), *[np.zeros(shape) for shape in shapes])
+
+    def refill(self, rng: np.random.Generator) -> None:
+        """Replace the noise that chairs with a first row have used."""
+        used = int(self.used[0])
+        self.supply[:used] = self.noise(np.ones(used), rng)
+        self.used[0] = 0
+
+    def noise(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return noise, from which `draw` makes the parameters of chairs with n rows."""
+        d = self.n_features
+        if isinstance(self.collapsed, DiagonalGaussian):
+            shape = np.repeat(self.collapsed.shape + 0.5 * n[:, None], d, axis=1)
+            return np.hstack([rng.standard_gamma(shape), rng.normal(size=(len(n), d))])
+        # Bartlett's factor of a Wishart matrix, read from the last column to the first.
+        factor = np.tril(rng.normal(size=(len(n), d, d)), -1)
+        chi_square = 2.0 * rng.standard_gamma(0.5 * (self.collapsed.dof + n[:, None] - np.arange(d)[::-1]))
+        factor[:, np.arange(d), np.arange(d)] = np.sqrt(chi_square)
+        return np.hstack([factor.reshape(len(n), d * d), rng.normal(size=(len(n), d))])
+
+
+@family.clear.on(DrawnDiagonalBank)
+@family.clear.on(DrawnFullBank)
+def clear(bank, k):
+    family.clear(bank.known, k)
+    bank.empty[k] = 1.0
+    bank.constant[k] = 0.0
+    for j in range(bank.centre.shape[0]):
+        bank.centre[j, k] = 0.0
+    for p in range(bank.root.shape[0]):
+        bank.root[p, k] = 0.0
+
+
+@family.insert.on(DrawnDiagonalBank)
+@family.insert.on(DrawnFullBank)
+def insert(bank, k, x):
+    family.insert(bank.known, k, x)
+
+
+@family.remove.on(DrawnDiagonalBank)
+@family.remove.on(DrawnFullBank)
+def remove(bank, k, x):
+    family.remove(bank.known, k, x)
+
+
+@family.pour.on(DrawnDiagonalBank)
+@family.pour.on(DrawnFullBank)
+def pour(bank, k, other, j):
+    family.pour(bank.known, k, other.known, j)
+
+
+@family.refresh.on(DrawnDiagonalBank)
+@family.refresh.on(DrawnFullBank)
+def refresh(bank, k):
+    """Parameters follow their statistics only when drawn: here, where a chair got its first row."""
+    if bank.known.n[k] > 0.0 and bank.empty[k] == 1.0:
+        used = bank.prior.used
+        used[0] = used[0] % bank.prior.noise.shape[0] + 1
+        family.draw(bank, k, bank.prior.noise[used[0] - 1])
+
+
+@family.log_marginal.on(DrawnDiagonalBank)
+@family.log_marginal.on(DrawnFullBank)
+def log_marginal(bank, k):
+    return family.log_marginal(bank.known, k)
+
+
+@family.draw.on(DrawnDiagonalBank)
+def draw_diagonal(bank, k, noise):
+    known, d = bank.known, bank.centre.shape[0]
+    family.refresh(known, k)
+    spread_of_mean = 1.0 / math.sqrt(known.prior.strength + known.n[k])
+    bank.empty[k] = 0.0
+    bank.constant[k] = -0.5 * d * LOG_2PI
+    for j in range(d):
+        root = math.sqrt(noise[j] / known.rate[j, k])
+        bank.root[j, k] = root
+        bank.centre[j, k] = known.mean[j, k] + noise[d + j] * spread_of_mean / root
+        bank.constant[k] += log(root)
+
+
+@family.draw.on(DrawnFullBank)
+def draw_full(bank, k, noise):
+    known, root, d = bank.known, bank.root, bank.centre.shape[0]
+    family.refresh(known, k)
+    spread_of_mean = 1.0 / math.sqrt(known.prior.strength + known.n[k])
+    bank.empty[k] = 0.0
+    bank.constant[k] = -0.5 * d * LOG_2PI
+    for i in range(d):
+        row = i * (i + 1) // 2
+        for j in range(i, -1, -1):  # W times the factor of the posterior scale is the noise
+            rest = noise[i * d + j]
+            for p in range(j + 1, i + 1):
+                rest -= root[row + p, k] * known.factor[p, j, k]
+            root[row + j, k] = rest / known.factor[j, j, k]
+        rest = noise[d * d + i] * spread_of_mean
+        for j in range(i):
+            rest -= root[row + j, k] * (bank.centre[j, k] - known.mean[j, k])
+        bank.centre[i, k] = known.mean[i, k] + rest / root[row + i, k]
+        bank.constant[k] += log(root[row + i, k])
+
+
+@inlined
+def _score_blank(bank, x, scratch):
+    """Return the prior predictive density of a row."""
+    scores = bank.prior.blank_scores
+    store(scores, 0, spread(0.0))
+    family.log_predictive(bank.prior.blank, x, 1, scores, scratch)
+    return scores[0]
+
+
+@family.log_predictive.on(DrawnDiagonalBank)
+def log_predictive_diagonal(bank, x, n_chairs, scores, scratch):
+    blank = _score_blank(bank, x, scratch)
+    for k in range(0, n_chairs, LANES):
+        length = spread(0.0)
+        for j in range(x.shape[0]):
+            residual = load(bank.root[j], k) * (x[j] - load(bank.centre[j], k))
+            length += residual * residual
+        density = load(bank.constant, k) - 0.5 * length + blank * load(bank.empty, k)
+        store(scores, k, load(scores, k) + density)
+
+
+@family.log_predictive.on(DrawnFullBank)
+def log_predictive_full(bank, x, n_chairs, scores, scratch):
+    blank = _score_blank(bank, x, scratch)
+    for k in range(0, n_chairs, LANES):
+        length = spread(0.0)
+        for i in range(x.shape[0]):
+            store(scratch[i], 0, x[i] - load(bank.centre[i], k))
+            residual = spread(0.0)
+            for j in range(i + 1):
+                residual += load(bank.root[i * (i + 1) // 2 + j], k) * load(scratch[j], 0)
+            length += residual * residual
+        density = load(bank.constant, k) - 0.5 * length + blank * load(bank.empty, k)
+        store(scores, k, load(scores, k) + density)
+
+
+@family.log_leave_one_out.on(DrawnDiagonalBank)
+def log_leave_one_out_diagonal(bank, k, x):
+    length = 0.0
+    for j in range(x.shape[0]):
+        length += (bank.root[j, k] * (x[j] - bank.centre[j, k])) ** 2
+    return bank.constant[k] - 0.5 * length
+
+
+@family.log_leave_one_out.on(DrawnFullBank)
+def log_leave_one_out_full(bank, k, x):
+    length = 0.0
+    for i in range(x.shape[0]):
+        residual = 0.0
+        for j in range(i + 1):
+            residual += bank.root[i * (i + 1) // 2 + j, k] * (x[j] - bank.centre[j, k])
+        length += residual * residual
+    return bank.constant[k] - 0.5 * length

@@ -1,0 +1,24 @@
+"""Knows what samples of a partition say together: who sits with whom, how many clusters there are."""
+
+import numpy as np
+
+_MOST_ROWS = 20_000  # the matrix then takes 1.6 GB
+
+
+def coclustering(samples: np.ndarray) -> np.ndarray:
+    """Return the share of samples in which two rows have the same label, for all pairs of rows."""
+    n_rows = samples.shape[1]
+    if n_rows > _MOST_ROWS:
+        raise ValueError(
+            f"a matrix of all pairs is for up to {_MOST_ROWS} rows, got {n_rows}. "
+            "Hint: pass some columns of samples_ to mapdp.sampling.similarity.coclustering."
+        )
+    together = np.zeros((n_rows, n_rows), dtype=np.float32)
+    for labels in samples:
+        together += labels[:, None] == labels[None, :]
+    return together / np.float32(len(samples))
+
+
+def share_of_each(numbers: np.ndarray) -> np.ndarray:
+    """Return how often 0, 1, 2, ... occur, as shares."""
+    return np.bincount(numbers.ravel()) / numbers.size
