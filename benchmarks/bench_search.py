@@ -15,11 +15,7 @@ import time
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from mapdp import MAPDP, DiagonalGaussian, sample_mixture
-from mapdp.kernels.draw import gibbs_sweep
-from mapdp.model import seated, state_log_joint
-from mapdp.process import DirichletProcess
-from mapdp.state import grown
+from mapdp import MAPDP, DiagonalGaussian, GibbsDPM, sample_mixture
 
 CRP_PRIOR = DiagonalGaussian(mean=[1, 1], strength=0.1, shape=1.0, rate=[10, 10])
 UCI = ("wine", "iris", "breast_cancer", "soybean", "parkinsons", "pima", "vehicle")
@@ -53,18 +49,8 @@ def fitted(X, alpha, family, parameters):
 def best_of_gibbs(X, alpha, family, n_sweeps=GIBBS_SWEEPS):
     """Return joint, labels and seconds of the best sample of a long collapsed Gibbs run."""
     began = time.perf_counter()
-    family = DiagonalGaussian.empirical(X) if family is None else family
-    process, rng = DirichletProcess(alpha), np.random.default_rng(0)
-    state = seated(X, np.zeros(len(X), dtype=np.int32), family, process)
-    rows, best, labels = np.arange(len(X), dtype=np.int32), -np.inf, state.labels.copy()
-    for _ in range(n_sweeps):
-        uniforms, reached = rng.random(len(X)), 0
-        while (reached := gibbs_sweep(X, rows, uniforms, state, reached)) < len(X):
-            state = grown(state, family, process)
-        joint = state_log_joint(state, process)
-        if joint > best:
-            best, labels = joint, state.labels.copy()
-    return best, labels, time.perf_counter() - began
+    model = GibbsDPM(alpha, family=family, n_sweeps=n_sweeps, burn_in=0).fit(X)
+    return model.log_joint_, model.labels_, time.perf_counter() - began
 
 
 def crp_table(n_draws):

@@ -40,7 +40,7 @@ def run(code, **environment):
 def test_public_names_are_all_and_only_those_listed():
     visible = {name for name in vars(mapdp) if not name.startswith("_")}
     modules = {p.stem for p in pathlib.Path(mapdp.__file__).parent.iterdir()}
-    assert visible - modules == set(mapdp.__all__)
+    assert visible - (modules - set(mapdp.__all__)) == set(mapdp.__all__)
 
 
 def test_a_second_process_compiles_nothing(tmp_path):

@@ -50,6 +50,13 @@ def largest(lanes: Any) -> float:
     return lanes.max()
 
 
+def sum_of(lanes: Any) -> float:
+    """Return the sum of the numbers of all lanes."""
+    while len(lanes) > 1:
+        lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+    return lanes[0]
+
+
 class _Lanes(types.Type):
     """Numba's view of lanes of one number type."""
 
@@ -128,17 +135,26 @@ def _larger(context, a, b):
     return _FLOATS(_FLOATS, _FLOATS), codegen
 
 
-@intrinsic  # type: ignore[arg-type]
-def _largest(context, lanes):
-    def codegen(context, builder, signature, args):
-        vector, width = args[0], LANES
-        while width > 1:
-            width //= 2
-            halves = (_shuffled(builder, vector, range(start, start + width)) for start in (0, width))
-            vector = _larger_of(builder, *halves)
-        return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+def _folded(combine):
+    """Return an intrinsic that combines the halves of lanes until one number is left."""
 
-    return types.float64(_FLOATS), codegen
+    @intrinsic  # type: ignore[arg-type]
+    def fold(context, lanes):
+        def codegen(context, builder, signature, args):
+            vector, width = args[0], LANES
+            while width > 1:
+                width //= 2
+                halves = (_shuffled(builder, vector, range(start, start + width)) for start in (0, width))
+                vector = combine(builder, *halves)
+            return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
+        return types.float64(_FLOATS), codegen
+
+    return fold
+
+
+_largest = _folded(_larger_of)
+_sum_of = _folded(lambda builder, a, b: builder.fadd(a, b))
 
 
 def _cast(target, source, vector):
@@ -164,6 +180,7 @@ _compiled(store)(lambda array, k, lanes: lambda array, k, lanes: _store(array, k
 _compiled(spread)(lambda number: lambda number: _spread(number))  # type: ignore[call-arg]
 _compiled(larger)(lambda a, b: lambda a, b: _larger(a, b))  # type: ignore[call-arg]
 _compiled(largest)(lambda lanes: lambda lanes: _largest(lanes))  # type: ignore[call-arg]
+_compiled(sum_of)(lambda lanes: lambda lanes: _sum_of(lanes))
 _compiled(bits_of)(lambda number: (lambda number: _to_bits(number)) if number == _FLOATS else None)
 _compiled(float_of)(lambda bits: (lambda bits: _to_floats(bits)) if bits == _BITS else None)
 

@@ -29,6 +29,10 @@ class Step(NamedTuple):
         )
 
 
+def silent(step: Step) -> None:
+    """Tell nobody of a step."""
+
+
 class Init(NamedTuple):
     """Where one start ended, beside the start that won."""
 

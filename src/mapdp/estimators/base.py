@@ -15,6 +15,7 @@ from mapdp.kernels.score import score_rows
 from mapdp.process import Process
 from mapdp.state import State, predictive_bank
 from mapdp.tables import matrix_for, names_of
+from mapdp.trace import Step
 
 _CHUNK_CELLS = 2**20  # scores held at once: 8 MB
 
@@ -24,6 +25,12 @@ def generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
     return np.random.default_rng(0 if random_state is None else random_state)
+
+
+def print_hundredth(step: Step) -> None:
+    """Print every hundredth sweep of a sampler."""
+    if step.sweep % 100 == 0:
+        print(step, flush=True)
 
 
 class Mixture(ClusterMixin, BaseEstimator):

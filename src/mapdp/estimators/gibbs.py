@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mapdp import checks
 from mapdp.concentration import GammaPrior, make_prior
 from mapdp.diagnostics import least_sweeps, to_arviz
-from mapdp.estimators.base import Mixture, generator, log_sum, reduced_scores
+from mapdp.estimators.base import Mixture, generator, log_sum, print_hundredth, reduced_scores
 from mapdp.family import Family
 from mapdp.model import seated, state_log_joint
 from mapdp.process import PitmanYor, make_process
@@ -20,7 +20,7 @@ from mapdp.sampling.chain import Chain, Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
 from mapdp.state import predictive_bank
-from mapdp.trace import Chains, Step
+from mapdp.trace import Chains, silent
 
 UNTIL_CONTENT = "raftery-lewis"
 
@@ -191,8 +191,9 @@ class GibbsDPM(Mixture):
         """Let the chains run for as long as asked; set `burn_in_`."""
         longest = self._longest()
         n_jobs = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        tell = print_hundredth if self.verbose else silent
         if self.n_sweeps == UNTIL_CONTENT:
-            plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, self._tell)
+            plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, tell)
             needs = sampler.advance_until_content(chains, self.accuracy, longest, plan)
             self.raftery_lewis_ = needs
             forgotten = self.thin * -(-max(need.burn_in for need in needs) // self.thin)
@@ -200,7 +201,7 @@ class GibbsDPM(Mixture):
             self._warn_unless_content(max(n.total for n in needs))
         else:
             self.burn_in_ = longest // 2 if self.burn_in is None else self.burn_in
-            sampler.advance(chains, longest, sampler.Plan(self.burn_in_, self.thin, n_jobs, self._tell))
+            sampler.advance(chains, longest, sampler.Plan(self.burn_in_, self.thin, n_jobs, tell))
 
     def _warn_unless_content(self, wanted: int) -> None:
         if wanted > self.max_sweeps:
@@ -262,7 +263,3 @@ class GibbsDPM(Mixture):
         """Return the kept sweeps as ArviZ InferenceData: for R-hat, effective sample sizes and plots."""
         check_is_fitted(self)
         return to_arviz(self._kept())
-
-    def _tell(self, step: Step) -> None:
-        if self.verbose and step.sweep % 100 == 0:
-            print(step, flush=True)

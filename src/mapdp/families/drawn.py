@@ -23,7 +23,9 @@ from mapdp.families.gaussian import Gaussian
 from mapdp.family import Bank, Family
 from mapdp.special import LOG_2PI, log
 
-SUPPLY = 256  # draws of new chairs that are prepared; no more rows are visited between two refills
+# Draws of new chairs that are prepared; no more rows are visited between two refills.
+_MOST_DRAWS, _FEWEST_DRAWS = 1024, 16
+_SUPPLY_CELLS = 2**18  # noise held ready: 2 MB
 
 
 class Supply(NamedTuple):
@@ -31,7 +33,7 @@ class Supply(NamedTuple):
 
     blank: Any  # a bank of empty chairs
     blank_scores: np.ndarray  # (LANES,) what they are worth to the row in hand
-    noise: np.ndarray  # (SUPPLY, F) noise for chairs that get their first row
+    noise: np.ndarray  # (S, F) noise for chairs that get their first row
     used: np.ndarray  # (1,) how much of it is spent
 
 
@@ -62,7 +64,7 @@ class Drawn(Family):
     """A Gaussian family for the uncollapsed sampler; its banks share one supply of noise."""
 
     collapsed: Any
-    supply: np.ndarray  # (SUPPLY, F)
+    supply: np.ndarray  # (S, F)
     used: np.ndarray  # (1,)
 
     @classmethod
@@ -77,7 +79,8 @@ class Drawn(Family):
                 f"collapsed=False needs a Gaussian family, got {type(collapsed).__name__}. "
                 "Hint: collapsed=True samples every family, and mixes better."
             )
-        return cls(collapsed, np.zeros((SUPPLY, width)), np.full(1, SUPPLY))
+        n_draws = max(_FEWEST_DRAWS, min(_MOST_DRAWS, _SUPPLY_CELLS // width))
+        return cls(collapsed, np.zeros((n_draws, width)), np.full(1, n_draws))
 
     @property
     def n_features(self) -> int:

@@ -2,7 +2,7 @@
 
 from mapdp import family
 from mapdp._jit import inlined, kernel
-from mapdp._lanes import LANES, larger, load, spread, store
+from mapdp._lanes import LANES, larger, load, spread, store, sum_of
 from mapdp.kernels.score import highest, score_seat
 from mapdp.kernels.seat import change_chair
 from mapdp.special import exp
@@ -16,18 +16,31 @@ _NOTHING = 1e-250  # no chair with a weight below this is drawn
 def _drawn_chair(scores, n_chairs, uniform):
     """Return a chair drawn with probability proportional to the exponential of its score."""
     best = highest(scores, n_chairs)
-    total = 0.0
+    total = spread(0.0)
     for k in range(0, n_chairs, LANES):
-        store(scores, k, exp(larger(load(scores, k) - best, spread(_LEAST))))
-    for k in range(n_chairs):
-        total += scores[k]
-    left, chosen = uniform * total, 0
-    for k in range(n_chairs):
-        if scores[k] > _NOTHING:
+        weights = exp(larger(load(scores, k) - best, spread(_LEAST)))
+        store(scores, k, weights)
+        total += weights
+    return _chair_at(scores, n_chairs, uniform * sum_of(total))
+
+
+@inlined
+def _chair_at(weights, n_chairs, place):
+    """Return the chair under a place of the line on which the weights lie side by side."""
+    first, chosen = 0, -1
+    while first + LANES < n_chairs and place >= sum_of(load(weights, first)):
+        place -= sum_of(load(weights, first))
+        first += LANES
+    for k in range(first, first + LANES):
+        if weights[k] > _NOTHING:
             chosen = k
-            left -= scores[k]
-            if left < 0.0:
+            if place < weights[k]:
                 break
+            place -= weights[k]
+    if chosen < 0:  # rounding led past the last chair that can be drawn: the best one has the weight 1
+        chosen = 0
+        while weights[chosen] < 1.0:
+            chosen += 1
     return chosen
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.concentration import GammaPrior
-from mapdp.families.drawn import SUPPLY, Drawn
+from mapdp.families.drawn import Drawn
 from mapdp.family import Family
 from mapdp.kernels.draw import draw_parameters, gibbs_sweep
 from mapdp.model import state_log_joint
@@ -56,8 +56,9 @@ class Chain:
         if not isinstance(self.family, Drawn):
             self._visit(rows)
             return
-        for begin in range(0, len(rows), SUPPLY):
-            self._visit(rows[begin : begin + SUPPLY])
+        n_draws = len(self.family.supply)
+        for begin in range(0, len(rows), n_draws):
+            self._visit(rows[begin : begin + n_draws])
             self.family.refill(self.rng)
         noise = self.family.noise(self.state.sizes.astype(np.float64), self.rng)
         draw_parameters(self.state, noise)

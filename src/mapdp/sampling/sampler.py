@@ -26,10 +26,10 @@ class Plan(NamedTuple):
 
 
 def advance(chains: list[Chain], n_sweeps: int, plan: Plan) -> None:
-    """Run every chain until it has made `n_sweeps` sweeps, in threads; less where time is over."""
+    """Run every chain until it has made `n_sweeps` sweeps, in threads; only one where time is over."""
 
     def work(chain: Chain) -> None:
-        while len(chain.steps) < n_sweeps and time.perf_counter() < plan.deadline:
+        while len(chain.steps) < n_sweeps and not (chain.steps and time.perf_counter() > plan.deadline):
             step = chain.sweep()
             past = len(chain.steps) - 1 - plan.first_kept
             if past >= 0 and past % plan.thin == 0:
@@ -73,3 +73,8 @@ def gathered(chains: list[Chain]) -> Chains:
         n_emptied=np.array([[step.n_emptied for step in chain] for chain in steps]),
         alpha=np.array([chain.alphas[:shortest] for chain in chains]),
     )
+
+
+def second_halves(chains: list[Chain]) -> np.ndarray:
+    """Return the labels that the chains kept, without the first half of each."""
+    return np.concatenate([chain.samples[len(chain.samples) // 2 :] for chain in chains])

@@ -13,15 +13,11 @@ from mapdp.search.regroup import Regrouper
 from mapdp.search.run import Found, Problem, Run, compact
 from mapdp.search.starts import FEW, around_seeds, other_inits, starting_state
 from mapdp.state import State
-from mapdp.trace import Step
+from mapdp.trace import silent
 
 NAMES = ("split-merge", "icm")
 _LARGE = 20_000  # rows above which a search starts on some of them, and sweeps the border only
 _SAMPLE = 10_000  # as many as that
-
-
-def silent(step: Step) -> None:
-    """Tell nobody."""
 
 
 class Start(NamedTuple):

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_blobs
+
+from mapdp import MAPDP
+from mapdp.sampling.uncertainty import uncertainty_of
+from tests.contract.cases import FAMILIES
+from tests.partitions import ExactModel, all_partitions
+
+
+def test_a_count_by_hand():
+    labels = np.array([0, 0, 0, 1, 1])
+    samples = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 1, 1, 2, 2], [0, 0, 0, 0, 0]])
+    found = uncertainty_of(labels, samples)
+    # Rows 2, 3, 4 of the second sample are most like cluster 1, and all rows together like cluster 0.
+    assert_allclose(found.membership[:, 1] * 4, [0, 0, 1, 3, 3])
+    assert_allclose(found.membership.sum(axis=1), 1.0)
+    assert_allclose(found.stability[0] * 4, 1 + 2 / 3 + 2 / 3 + 3 / 5)
+    assert_allclose(found.stability[1] * 4, 1 + 2 / 3 + 1 + 2 / 5)
+    assert_allclose(found.n_clusters_posterior, [0, 0.25, 0.5, 0.25])
+    assert_allclose(found.entropy[[0, 2]], [0.0, -0.25 * np.log(0.25) - 0.75 * np.log(0.75)], atol=1e-6)
+    assert str(found).startswith("4 samples; number of clusters most likely 2 (50%), 1 (25%), 3 (25%)")
+
+
+def test_membership_is_that_of_the_exact_posterior(rng):
+    """All 52 partitions of 5 rows, weighted by their posterior, against a long run."""
+    case = FAMILIES[0]
+    X = case.rows(rng, 5)
+    model = MAPDP(0.7, family=case.family).fit(X)
+    exact, partitions = ExactModel(case.family, model._process, X), list(all_partitions(5))
+    joints = np.array([exact.log_joint(labels) for labels in partitions])
+    weights = np.exp(joints - np.logaddexp.reduce(joints))
+    judged = [uncertainty_of(model.labels_, labels[None]) for labels in partitions]
+    found = model.uncertainty(X, n_sweeps=12_000, random_state=1)
+    membership = sum(w * one.membership for w, one in zip(weights, judged, strict=True))
+    stability = sum(w * one.stability for w, one in zip(weights, judged, strict=True))
+    # 12,000 samples that forget within a few sweeps: the standard error of a share is below 0.01.
+    assert_allclose(found.membership, membership, atol=0.04)
+    assert_allclose(found.stability, stability, atol=0.04)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = make_blobs(90, n_features=2, centers=[[0, 0], [30, 0], [0, 30]], random_state=1)[0]
+    X[0] = 15.0, 0.0  # halfway between two clusters
+    return MAPDP().fit(X), X
+
+
+def test_clear_clusters_are_stable_and_a_row_between_them_is_not(fitted):
+    model, X = fitted
+    found = model.uncertainty(X)
+    assert (found.stability[:3] > 0.9).all()
+    assert np.argmax(found.entropy) == 0
+    assert np.median(found.entropy) < 0.05
+
+
+def test_same_seed_same_answer_on_any_number_of_threads(fitted):
+    model, X = fitted
+    found = [model.uncertainty(X, n_sweeps=50, random_state=3, n_jobs=n) for n in (1, 2)]
+    assert (found[0].membership == found[1].membership).all()
+
+
+def test_time_is_limited(fitted):
+    model, X = fitted
+    assert 2 <= model.uncertainty(X, n_sweeps=10**9, seconds=0.2).n_samples < 10**9
+    assert model.uncertainty(X, n_sweeps=10**9, seconds=1e-9).n_samples == 2  # one sweep of each chain
+
+
+def test_verbose_tells_of_the_first_chain(fitted, capsys):
+    model, X = fitted
+    model.uncertainty(X, n_sweeps=200, verbose=1)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "parameters", "words"),
+    [
+        (lambda X: X[:50], {}, "X must be the 90 rows that were fitted, got 50 others"),
+        (lambda X: X[::-1], {}, "X must be the 90 rows that were fitted"),
+        (lambda X: X, {"n_sweeps": 0}, "n_sweeps must be at least 1, got 0"),
+        (lambda X: X, {"n_chains": 0}, "n_chains must be at least 1, got 0"),
+        (lambda X: X, {"seconds": -1}, "seconds must be positive and finite, got -1"),
+    ],
+)
+def test_bad_arguments_get_one_clear_sentence(change, parameters, words, fitted):
+    model, X = fitted
+    with pytest.raises(ValueError, match="Hint") as caught:
+        model.uncertainty(change(X), **parameters)
+    assert words in str(caught.value)
