@@ -92,7 +92,7 @@ def test_score_samples_is_a_density():
 def test_prediction_in_chunks_is_prediction(blobs, monkeypatch):
     model = MAPDP().fit(blobs)
     whole = model.predict_proba(blobs)
-    monkeypatch.setattr("mapdp.estimators.base._CHUNK_CELLS", 20)
+    monkeypatch.setattr("mapdp.predictive._CHUNK_CELLS", 20)
     assert (model.predict_proba(blobs) == whole).all()
 
 

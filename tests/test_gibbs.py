@@ -114,8 +114,10 @@ def test_alpha_is_learned(blobs):
     model = GibbsDPM(n_sweeps=400, alpha_prior=("gamma", 2.0, 4.0), n_chains=2).fit(blobs)
     assert np.ptp(model.chains_.alpha) > 0.0
     value = log_joint(blobs, model.labels_, alpha=model.alpha_, family=model.family_)
-    a = model.alpha_
-    assert_allclose(model.log_joint_, value + np.log(16.0 * a * np.exp(-4.0 * a)), rtol=1e-10)
+    assert_allclose(model.log_joint_, value, rtol=1e-12)
+    a = model.alpha_  # the density of log alpha is alpha times that of alpha
+    best = model.chains_.log_joint[:, 200:].max()
+    assert_allclose(best, value + np.log(16.0 * a**2 * np.exp(-4.0 * a)), rtol=1e-10)
 
 
 def test_runs_until_raftery_and_lewis_are_content(blobs):
@@ -190,9 +192,11 @@ def error_of(call):
         ({"thin": 0}, "thin must be at least 1, got 0"),
         ({"n_chains": 0}, "n_chains must be at least 1, got 0"),
         ({"init": "best"}, "init must be one of 'sequential'"),
-        ({"alpha_prior": (1.0, 1.0)}, 'alpha_prior must be ("gamma", shape, rate), got (1.0, 1.0)'),
-        ({"alpha_prior": ("gamma", 1.0, -1.0)}, "alpha_prior must be positive and finite, got -1.0"),
-        ({"alpha_prior": ("gamma", 1.0, 1.0), "discount": 0.2}, "alpha_prior needs discount=0"),
+        ({"alpha_prior": (1.0, 1.0)}, 'the prior of alpha must be ("gamma", shape, rate)'),
+        ({"alpha_prior": ("gamma", 1.0, -1.0)}, "the prior of alpha must be positive and finite, got -1.0"),
+        ({"alpha_prior": ("gamma", 1.0, 1.0), "discount": 0.2}, "alpha is drawn under a Dirichlet process"),
+        ({"alpha_prior": "inverse-gamma"}, "alpha is drawn under a Dirichlet process"),
+        ({"process": "chinese"}, "process must be one of 'mfm', got 'chinese'"),
         ({"collapsed": False, "family": Poisson(1.0, 1.0)}, "collapsed=False needs a Gaussian family"),
         ({"n_sweeps": "raftery-lewis", "max_sweeps": 10}, "max_sweeps must be at least 937, got 10"),
         ({"n_sweeps": "raftery-lewis", "accuracy": (0.0, 0.1, 0.9)}, "q must be between 0 and 1"),

@@ -1,12 +1,12 @@
 """Cluster data without being told how many clusters there are."""
 
-from mapdp import diagnostics
+from mapdp import diagnostics, selection
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson, Product
 from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
-from mapdp.process import DirichletProcess, PitmanYor
+from mapdp.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
 from mapdp.trace import Step
 
 __version__ = "0.1.0"
@@ -20,6 +20,7 @@ __all__ = [
     "DirichletProcess",
     "Gaussian",
     "GibbsDPM",
+    "MixtureOfFiniteMixtures",
     "PitmanYor",
     "Poisson",
     "Product",
@@ -29,4 +30,5 @@ __all__ = [
     "log_pseudo_likelihood",
     "sample_crp",
     "sample_mixture",
+    "selection",
 ]

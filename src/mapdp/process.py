@@ -1,8 +1,8 @@
 """Knows priors over partitions: how much a chair is worth before the row is looked at.
 
 The one idea: all priors here are of Gibbs type. A taken chair with n rows weighs n - discount, a new
-chair weighs what `log_open` says for the number of chairs taken; so compiled code needs one number and
-one short table, and a new prior is a few lines here and none elsewhere.
+chair weighs what `log_open` says for the number of chairs taken among so many rows; so compiled code needs
+one number and one short table, and a new prior is a few lines here and none elsewhere.
 """
 
 import dataclasses
@@ -22,8 +22,8 @@ class Process:
 
     discount: float
 
-    def log_open(self, n_clusters: Any) -> np.ndarray:
-        """Return the log weight of a new chair when `n_clusters` are taken."""
+    def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
+        """Return the log weight of a new chair for the last of `n_rows`, `n_clusters` being taken."""
         raise NotImplementedError
 
     def log_total(self, n: float) -> float:
@@ -33,7 +33,7 @@ class Process:
     def log_eppf(self, sizes: Any) -> float:
         """Return the log probability of a partition with these cluster sizes (paper, eq. 1)."""
         sizes = np.asarray(sizes, dtype=np.float64)
-        opened = self.log_open(np.arange(len(sizes))).sum()
+        opened = self.log_open(np.arange(len(sizes)), int(sizes.sum())).sum()
         joined = (gammaln(sizes - self.discount) - gammaln(1.0 - self.discount)).sum()
         return float(opened + joined) - self.log_total(sizes.sum())
 
@@ -43,7 +43,8 @@ class Process:
 
     def log_seating(self, sizes: Any) -> np.ndarray:
         """Return log probabilities for the next row: each taken chair, then a new one (paper, eq. 2)."""
-        weights = np.append(self.log_join(sizes), self.log_open(len(sizes)))
+        new = self.log_open(len(sizes), int(np.sum(sizes)) + 1)
+        weights = np.append(self.log_join(sizes), new)
         return weights - np.logaddexp.reduce(weights)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -88,8 +89,8 @@ class PitmanYor(Process):
             )
         checks.positive("alpha", self.alpha, _ALPHA_HINT)
 
-    def log_open(self, n_clusters: Any) -> np.ndarray:
-        """Return the log weight of a new chair when `n_clusters` are taken."""
+    def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
+        """Return log(alpha + discount K): the number of rows does not matter."""
         return np.log(self.alpha + self.discount * np.asarray(n_clusters, dtype=np.float64))
 
     def log_total(self, n: float) -> float:
@@ -115,7 +116,72 @@ class DirichletProcess(PitmanYor):
         super().__init__(alpha, 0.0)
 
 
-def make_process(alpha: float, discount: float) -> Process:
+@dataclasses.dataclass(frozen=True)
+class MixtureOfFiniteMixtures(Process):
+    """A finite mixture whose number of components is unknown (Miller and Harrison 2018).
+
+    The number of components is 1 + Poisson(`rate`), their weights are Dirichlet(`concentration`). Unlike a
+    Dirichlet process it does not expect ever more small clusters among ever more rows.
+
+    Parameters
+    ----------
+    concentration : float
+        Of the weights: 1 makes all weights equally probable, larger values favour even sizes.
+    rate : float
+        Expected number of components, less one.
+
+    Examples
+    --------
+    >>> process = MixtureOfFiniteMixtures()
+    >>> round(float(np.exp(process.log_eppf([3])) + np.exp(process.log_eppf([1, 1, 1]))
+    ...             + 3 * np.exp(process.log_eppf([2, 1]))), 9)  # all partitions of three rows
+    1.0
+    """
+
+    concentration: float = 1.0
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive("concentration", self.concentration, "1.0 makes all weights equally probable.")
+        checks.positive("rate", self.rate, "one less than the number of components you expect.")
+
+    @property
+    def discount(self) -> float:  # type: ignore[override]
+        """A taken chair with n rows weighs n + concentration."""
+        return -self.concentration
+
+    def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
+        """Return log(concentration V(K + 1) / V(K)), where V(0) stands for 1."""
+        taken = np.asarray(n_clusters)
+        least, most = int(taken.min()), int(taken.max())
+        log_v = self._log_v(np.arange(least, most + 2), n_rows)
+        return math.log(self.concentration) + (log_v[1:] - log_v[:-1])[taken - least]
+
+    def _log_v(self, t: np.ndarray, n: int) -> np.ndarray:
+        """Return log V_n(t): what the number of components beyond the t seen ones adds up to.
+
+        The sum over components falls off at least as a Poisson distribution does.
+        """
+        extra = np.arange(int(self.rate + 20.0 * math.sqrt(self.rate)) + 60)
+        k = t[:, None] + extra
+        log_prior = (
+            np.log(np.maximum(k, 1)) + (k - 1) * math.log(self.rate) - gammaln(extra + 1.0) - self.rate
+        )
+        spread = self.concentration * np.maximum(k, 1)
+        log_v = np.logaddexp.reduce(log_prior + gammaln(spread) - gammaln(spread + n), axis=1)
+        return np.where(t == 0, 0.0, log_v)
+
+    def log_total(self, n: float) -> float:
+        """The weights of all partitions add up to one."""
+        return 0.0
+
+
+def make_process(alpha: float, discount: float, process: Process | str | None = None) -> Process:
     """Return the process that an estimator's parameters name."""
+    if isinstance(process, Process):
+        return process
+    if process is not None:
+        checks.one_of("process", process, ("mfm",))
+        return MixtureOfFiniteMixtures()
     alpha = checks.positive("alpha", alpha, _ALPHA_HINT)
     return PitmanYor(alpha, checks.not_negative("discount", discount))

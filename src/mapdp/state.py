@@ -62,7 +62,7 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
         labels=labels,
         sizes=np.zeros(capacity, dtype=np.int64),
         joins=np.full(capacity, -np.inf),
-        opens=np.asarray(process.log_open(np.arange(capacity + 1)), dtype=np.float64),
+        opens=np.asarray(process.log_open(np.arange(capacity + 1), len(labels)), dtype=np.float64),
         discount=float(process.discount),
         counters=np.zeros(5, dtype=np.int64),
         bank=family.bank(capacity),
@@ -90,7 +90,7 @@ def grown(state: State, family: Family, process: Process) -> State:
 
 def reweighted(state: State, process: Process) -> State:
     """Return the same state under another process with the same discount; arrays are shared."""
-    opens = np.asarray(process.log_open(np.arange(state.capacity + 1)), dtype=np.float64)
+    opens = np.asarray(process.log_open(np.arange(state.capacity + 1), len(state.labels)), dtype=np.float64)
     if state.counters[OPEN] >= 0:
         state.joins[state.counters[OPEN]] = opens[state.n_clusters]
     return state._replace(opens=opens)

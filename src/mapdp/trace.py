@@ -14,12 +14,12 @@ class Step(NamedTuple):
     sweep      1    3 clusters       7 rows moved  log joint -12.5000  0.01 s
     """
 
-    move: str  # "start", "sweep", "merge", "split", "divide", "dissolve"; "gibbs" for a sampler's sweep
+    move: str  # "start", "sweep", "merge", "split", "divide", "dissolve", "alpha"; "gibbs" of a sampler
     sweep: int  # full sweeps so far
     n_clusters: int
     n_moved: int  # rows that changed their cluster
     n_emptied: int  # clusters that lost their last row
-    log_joint: float
+    log_joint: float  # log p(x, z), with the density of log alpha where that is learned
     seconds: float  # since this start began with all rows
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Chains(NamedTuple):
     """What a sampler's chains visited: a row for each chain, a column for each sweep."""
 
     n_clusters: np.ndarray  # (C, S)
-    log_joint: np.ndarray  # (C, S) of data and partition, and alpha where it is drawn
+    log_joint: np.ndarray  # (C, S) log p(x, z), with the density of log alpha where that is drawn
     n_emptied: np.ndarray  # (C, S) clusters that lost their last row
     alpha: np.ndarray  # (C, S) concentration
 

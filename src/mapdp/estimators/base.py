@@ -8,16 +8,13 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
-from mapdp._lanes import LANES, whole_lanes
 from mapdp.families import DiagonalGaussian
-from mapdp.family import Bank, Family
-from mapdp.kernels.score import score_rows
+from mapdp.family import Family
+from mapdp.predictive import log_sum, reduced_scores
 from mapdp.process import Process
 from mapdp.state import State, predictive_bank
 from mapdp.tables import matrix_for, names_of
 from mapdp.trace import Step
-
-_CHUNK_CELLS = 2**20  # scores held at once: 8 MB
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -115,28 +112,3 @@ class Mixture(ClusterMixin, BaseEstimator):
         for k in np.unique(labels):
             X[labels == k] = self.family_.posterior(self._bank, k).sample(int((labels == k).sum()), rng)
         return X, np.where(labels == len(weights) - 1, -1, labels).astype(np.int32)
-
-
-def reduced_scores(
-    rows: np.ndarray, weights: np.ndarray, bank: Bank, family: Family, reduce: Callable
-) -> np.ndarray:
-    """Apply `reduce` to log p(x, chair) of a block of encoded rows at a time, so that memory stays flat.
-
-    `weights` are the log probabilities of the chairs of the bank, an empty one last.
-    """
-    joins = np.full(whole_lanes(len(weights)), -np.inf)
-    joins[: len(weights)] = weights
-    origin, x = np.ascontiguousarray(family.origin), np.empty(rows.shape[1])
-    scratch = np.empty((family.scratch_rows, LANES))
-    step = max(1, _CHUNK_CELLS // len(weights))
-    out, reduced = np.empty((min(step, len(rows)), len(joins))), []
-    for begin in range(0, len(rows), step):
-        block = rows[begin : begin + step]
-        score_rows(block, joins, bank, origin, x, scratch, out)
-        reduced.append(reduce(out[: len(block), : len(weights)]))
-    return np.concatenate(reduced)
-
-
-def log_sum(scores: np.ndarray) -> np.ndarray:
-    """Return the log of the sum of exponentials of each row."""
-    return np.logaddexp.reduce(scores, axis=1)

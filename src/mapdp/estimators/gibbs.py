@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from mapdp import checks
 from mapdp.concentration import GammaPrior, make_prior
 from mapdp.diagnostics import least_sweeps, to_arviz
-from mapdp.estimators.base import Mixture, generator, log_sum, print_hundredth, reduced_scores
+from mapdp.estimators.base import Mixture, generator, print_hundredth
 from mapdp.family import Family
 from mapdp.model import seated, state_log_joint
-from mapdp.process import PitmanYor, make_process
+from mapdp.predictive import log_density
+from mapdp.process import Process, make_process
 from mapdp.sampling import sampler
 from mapdp.sampling.chain import Chain, Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
-from mapdp.state import predictive_bank
 from mapdp.trace import Chains, silent
 
 UNTIL_CONTENT = "raftery-lewis"
@@ -37,6 +37,9 @@ class GibbsDPM(Mixture):
         Concentration of the Dirichlet process; the first value where `alpha_prior` is given.
     discount : float, default 0.0
         Pitman-Yor discount, from 0 to below 1.
+    process : {None, "mfm"} or Process, default None
+        None is the Dirichlet or Pitman-Yor process of alpha and discount, "mfm" a mixture of finite
+        mixtures.
     collapsed : bool, default True
         Whether cluster parameters are integrated out. False draws them, as in the paper's section 2.2; for
         Gaussian families only. Both sample the same posterior.
@@ -70,13 +73,14 @@ class GibbsDPM(Mixture):
     samples_ : array of shape (n_chains * kept, N)
         The labels that were kept, chain after chain; clusters are numbered by falling size.
     labels_ : array of shape (N,)
-        The most probable of them; `predict`, `predict_proba` and `sample` go by it.
+        The most probable of them (together with its alpha where that is drawn); `predict`,
+        `predict_proba` and `sample` go by it.
     n_clusters_ : int
     cluster_sizes_ : array of shape (n_clusters_,)
     log_joint_ : float
-        log p(x, z) of `labels_`; log p(x, z, alpha) where alpha is drawn.
+        Exact log p(x, z) of `labels_` under `alpha_`.
     alpha_ : float
-        The concentration of that sample.
+        The concentration of that sample, nan for a process without one.
     chains_ : Chains
         Number of clusters, log joint, emptied clusters and alpha of every sweep of every chain.
     burn_in_, n_sweeps_ : int
@@ -106,6 +110,7 @@ class GibbsDPM(Mixture):
         alpha: float = 1.0,
         *,
         discount: float = 0.0,
+        process: Process | str | None = None,
         collapsed: bool = True,
         family: Family | None = None,
         n_sweeps: int | str = 1000,
@@ -122,6 +127,7 @@ class GibbsDPM(Mixture):
     ) -> None:
         self.alpha = alpha
         self.discount = discount
+        self.process = process
         self.collapsed = collapsed
         self.family = family
         self.n_sweeps = n_sweeps
@@ -148,7 +154,7 @@ class GibbsDPM(Mixture):
         -------
         self
         """
-        process, prior = make_process(self.alpha, self.discount), self._alpha_prior()
+        process, prior = make_process(self.alpha, self.discount, self.process), self._alpha_prior()
         self._check()
         posterior = Posterior(self._read(X), self.family_, process, prior, bool(self.collapsed))
         rngs = generator(self.random_state).spawn(self.n_chains)
@@ -160,11 +166,14 @@ class GibbsDPM(Mixture):
     def _alpha_prior(self) -> GammaPrior | None:
         if self.alpha_prior is None:
             return None
-        if self.discount != 0.0:
+        prior = make_prior(self.alpha_prior)
+        if self.discount != 0.0 or self.process is not None or not isinstance(prior, GammaPrior):
             raise ValueError(
-                f"alpha_prior needs discount=0, got discount={self.discount}. Hint: fix one of the two."
+                'alpha is drawn under a Dirichlet process with alpha_prior=("gamma", shape, rate), got '
+                f"{self.alpha_prior!r}, discount={self.discount}, process={self.process!r}. "
+                "Hint: leave discount and process as they are."
             )
-        return make_prior(self.alpha_prior)
+        return prior
 
     def _check(self) -> None:
         """Check the parameters that say how long to run and what to keep."""
@@ -221,12 +230,14 @@ class GibbsDPM(Mixture):
         self._rows = posterior.X
         best = int(kept.log_joint.argmax())
         self.alpha_ = float(kept.alpha.flat[best])
-        process = PitmanYor(self.alpha_, self.discount)
+        process = self._process_with(self.alpha_)
         state = seated(self._rows, self.samples_[best].astype(np.int32), self.family_, process)
         self._keep(state, process)
-        unknown = posterior.alpha_prior
-        log_prior = 0.0 if unknown is None else unknown.log_density(self.alpha_)
-        self.log_joint_ = state_log_joint(state, process) + log_prior
+        self.log_joint_ = state_log_joint(state, process)
+
+    def _process_with(self, alpha: float) -> Process:
+        """Return the process of a sample."""
+        return make_process(alpha, self.discount, self.process)
 
     def _kept(self) -> Chains:
         """Return the part of the chains that was kept."""
@@ -237,12 +248,9 @@ class GibbsDPM(Mixture):
         rows = self._encoded(X)
         total = np.full(len(rows), -np.inf)
         for labels, alpha in zip(self.samples_, self._kept().alpha.flat, strict=True):
-            process = PitmanYor(float(alpha), self.discount)
+            process = self._process_with(float(alpha))
             state = seated(self._rows, labels.astype(np.int32), self.family_, process)
-            n_clusters = state.n_clusters
-            bank = predictive_bank(state.bank, self.family_, n_clusters)
-            weights = process.log_seating(state.sizes[:n_clusters])
-            total = np.logaddexp(total, reduced_scores(rows, weights, bank, self.family_, log_sum))
+            total = np.logaddexp(total, log_density(rows, state, self.family_, process))
         return total - np.log(len(self.samples_))
 
     @property

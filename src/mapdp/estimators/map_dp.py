@@ -1,5 +1,6 @@
 """Knows MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
 
+import math
 import time
 import warnings
 from typing import Any, Self
@@ -8,11 +9,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from mapdp import checks
+from mapdp import checks, selection
+from mapdp.concentration import alpha_for, make_prior
 from mapdp.estimators.base import Mixture, generator, print_hundredth
 from mapdp.family import Family
 from mapdp.model import seated, state_log_joint
-from mapdp.process import make_process
+from mapdp.process import Process, make_process
 from mapdp.sampling import sampler
 from mapdp.sampling.chain import Chain, Posterior
 from mapdp.sampling.uncertainty import Uncertainty, uncertainty_of
@@ -20,6 +22,8 @@ from mapdp.search import searches, starts
 from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
 from mapdp.trace import Init, Step, adjusted_rand, silent
+
+ALPHA_RULES = ("auto", "map", "nll", "cv")
 
 
 class MAPDP(Mixture):
@@ -31,10 +35,19 @@ class MAPDP(Mixture):
 
     Parameters
     ----------
-    alpha : float, default 1.0
-        Concentration of the Dirichlet process: larger values favour more clusters.
+    alpha : float or {"auto", "map", "nll", "cv"}, default "auto"
+        Concentration of the Dirichlet process: larger values favour more clusters. "map" learns it along
+        with the partition, under `alpha_prior`; "nll" takes the value of a grid that gives the highest
+        joint, "cv" the one under which rows that were left out are most probable. "auto" is "map".
     discount : float, default 0.0
         Pitman-Yor discount, from 0 to below 1: larger values favour many small clusters.
+    process : {None, "mfm"} or Process, default None
+        None is the Dirichlet or Pitman-Yor process of alpha and discount. "mfm" is a mixture of finite
+        mixtures, which does not expect ever more small clusters; it has no alpha.
+    expected_clusters : float, default None
+        States alpha as the number of clusters to expect, before the data are seen; alpha must be "auto".
+    alpha_prior : ("gamma", shape, rate) or "inverse-gamma", default "inverse-gamma"
+        Prior of an alpha that is learned; the latter has both parameters 1/2, as in the paper.
     family : Family, default None
         Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
@@ -66,9 +79,14 @@ class MAPDP(Mixture):
     n_clusters_ : int
     cluster_sizes_ : array of shape (n_clusters_,)
     log_joint_ : float
-        Exact log p(x, z) of the data and the partition.
+        Exact log p(x, z) of the data and the partition, under `alpha_`.
+    alpha_ : float
+        The concentration that was given or found, nan for a process without one.
+    alphas_ : list of Tried
+        With "nll" and "cv": what each alpha of the grid gave.
     trace_ : list of Step
-        What each sweep and each round of moves did; the joint never drops.
+        What each sweep and each round of moves did; the joint never drops. Where alpha is learned, the
+        joint of the trace has the density of log alpha, too.
     inits_ : list of Init
         For each start its joint, its number of clusters and its agreement with the winner.
     n_iter_ : int
@@ -90,9 +108,12 @@ class MAPDP(Mixture):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         *,
         discount: float = 0.0,
+        process: Process | str | None = None,
+        expected_clusters: float | None = None,
+        alpha_prior: object = "inverse-gamma",
         family: Family | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
@@ -105,6 +126,9 @@ class MAPDP(Mixture):
     ) -> None:
         self.alpha = alpha
         self.discount = discount
+        self.process = process
+        self.expected_clusters = expected_clusters
+        self.alpha_prior = alpha_prior
         self.family = family
         self.init = init
         self.search = search
@@ -127,29 +151,74 @@ class MAPDP(Mixture):
         -------
         self
         """
-        process = make_process(self.alpha, self.discount)
-        max_iter, tol = checks.whole("max_iter", self.max_iter, 1), checks.not_negative("tol", self.tol)
+        rule = self._alpha_rule()
+        self._check()
+        problem = self._problem(X, learn=rule == "map")
+        find = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(rule, _directly)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        found, self.alphas_ = find(problem, self.search, self._starts(len(problem.X)), n_jobs)
+        best = max(found, key=lambda one: one.log_joint)
+        if not best.converged:
+            warnings.warn(
+                f"rows were still moving after max_iter={self.max_iter} sweeps. "
+                "Hint: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._keep(best.state, best.process)
+        self.inits_ = [self._compared(one) for one in found]
+        self.alpha_ = getattr(best.process, "alpha", math.nan)
+        self.log_joint_ = state_log_joint(best.state, best.process)
+        self.trace_ = best.trace
+        self.n_iter_ = best.trace[-1].sweep
+        return self
+
+    def _alpha_rule(self) -> str:
+        """Return how alpha is found; "given" where there is nothing to find."""
+        if isinstance(self.alpha, str):
+            checks.one_of("alpha", self.alpha, ALPHA_RULES)
+        if self.process is not None or self.expected_clusters is not None:
+            if self.alpha != "auto":
+                raise ValueError(
+                    "alpha must be left at 'auto' beside process or expected_clusters, "
+                    f"got {self.alpha!r}. Hint: they say it all."
+                )
+            return "given"
+        if not isinstance(self.alpha, str):
+            return "given"
+        return "map" if self.alpha == "auto" else self.alpha
+
+    def _check(self) -> None:
+        """Check the parameters of the search."""
+        checks.whole("max_iter", self.max_iter, 1)
+        checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, searches.NAMES)
         if isinstance(self.init, str):
             checks.one_of("init", self.init, starts.NAMES)
         checks.whole("n_init", self.n_init, 1)
-        n_jobs = effective_n_jobs(self.n_jobs)
-        n_threads = effective_n_jobs(-1) if self.n_jobs is None else n_jobs
-        problem = Problem(self._read(X), self.family_, process, max_iter, tol, n_threads, self._tell)
-        found = searches.from_every_start(problem, self.search, self._starts(len(problem.X)), n_jobs)
-        best = max(found, key=lambda one: one.log_joint)
-        if not best.converged:
-            warnings.warn(
-                f"rows were still moving after max_iter={max_iter} sweeps. Hint: raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self._keep(best.state, process)
-        self.inits_ = [self._compared(one) for one in found]
-        self.log_joint_ = best.log_joint
-        self.trace_ = best.trace
-        self.n_iter_ = best.trace[-1].sweep
-        return self
+
+    def _problem(self, X: Any, *, learn: bool) -> Problem:
+        """Return what the search is to solve."""
+        prior = make_prior(self.alpha_prior)
+        first = make_process(
+            self._first_alpha(2), self.discount, self.process
+        )  # complains before work begins
+        rows = self._read(X)
+        if self.expected_clusters is not None:
+            first = make_process(self._first_alpha(len(rows)), self.discount)
+        n_threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        alpha_prior = prior if learn else None
+        return Problem(
+            rows, self.family_, first, alpha_prior, self.max_iter, self.tol, n_threads, self._tell
+        )
+
+    def _first_alpha(self, n_rows: int) -> Any:
+        """Return alpha where it is given, else where learning it begins."""
+        if not isinstance(self.alpha, str):
+            return self.alpha
+        if self.expected_clusters is None or n_rows <= 2:
+            return 1.0
+        return alpha_for(n_rows, self.expected_clusters, self.discount)
 
     def uncertainty(
         self,
@@ -239,3 +308,10 @@ class MAPDP(Mixture):
     def _tell(self, step: Step) -> None:
         if self.verbose:
             print(step, flush=True)
+
+
+def _directly(
+    problem: Problem, name: str, starts: list[Start], n_jobs: int
+) -> tuple[list[Found], list[selection.Tried]]:
+    """Search where there is no grid of alphas."""
+    return searches.from_every_start(problem, name, starts, n_jobs), []

@@ -1,11 +1,12 @@
 """Knows one Markov chain over partitions: its state, what it visited, what it keeps."""
 
+import math
 import time
 from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.concentration import GammaPrior
+from mapdp.concentration import GammaPrior, log_density_of
 from mapdp.families.drawn import Drawn
 from mapdp.family import Family
 from mapdp.kernels.draw import draw_parameters, gibbs_sweep
@@ -85,13 +86,12 @@ class Chain:
 
     @property
     def alpha(self) -> float:
-        """Return the concentration as it stands."""
-        return self.process.alpha  # type: ignore[attr-defined]
+        """Return the concentration as it stands, nan for a process that has none."""
+        return getattr(self.process, "alpha", math.nan)
 
     def log_joint(self) -> float:
-        """Return log p(x, z), or log p(x, z, alpha) where alpha is unknown."""
-        prior = self.posterior.alpha_prior
-        unknown = 0.0 if prior is None else prior.log_density(self.alpha)
+        """Return log p(x, z), with the density of log alpha where alpha is unknown."""
+        unknown = log_density_of(self.posterior.alpha_prior, self.process)
         return state_log_joint(self.state, self.process) + unknown
 
     def _recorded(self, n_moved: int) -> Step:

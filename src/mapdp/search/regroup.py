@@ -51,8 +51,7 @@ class Regrouper:
         self._run = run
         self._rng = rng
         self._refused: set[tuple] = set()
-        X, family, process, *_ = run.problem
-        self._bench = new_bench(len(X), family, process)
+        self._bench = new_bench(len(run.problem.X), run.problem.family, run.process)
 
     def split(self) -> bool:
         """Split the clusters that gain by it; say whether any did."""
@@ -72,12 +71,13 @@ class Regrouper:
     def _names(self, groups: Sequence[Group], worth: np.ndarray) -> list[tuple]:
         """Name each group by what its clusters are worth: one that has not changed keeps its name.
 
-        A new chair may weigh more beside more clusters, so their number is part of the name.
+        A new chair may weigh more beside more clusters, so their number is part of the name; so is its
+        weight, which changes with alpha.
         """
         state = self._run.state
-        n_clusters = state.n_clusters
+        weight = (state.n_clusters, float(state.opens[state.n_clusters]))
         names = list(zip(state.sizes.tolist(), worth.round(6).tolist(), strict=True))
-        return [(n_clusters, *[names[k] for k in group]) for group in groups]
+        return [(weight, *[names[k] for k in group]) for group in groups]
 
     def _regroup(self, move: str, groups: Sequence[Group]) -> bool:
         """Try the groups that were not refused; let those that gain take effect, each cluster once."""
@@ -95,9 +95,10 @@ class Regrouper:
 
     def _tried(self, groups: np.ndarray, worth: np.ndarray) -> Outcome:
         """Try all groups; those with few rows at once, then those with many."""
-        (X, _, process, *_), state, opens = self._run.problem, self._run.state, self._bench.state.opens
+        X, state, opens = self._run.problem.X, self._run.state, self._bench.state.opens
         # New chairs weigh what they do beside the clusters that are not in the group.
-        opens[:] = process.log_open(state.n_clusters - groups.shape[1] + np.arange(len(opens)))
+        others = state.n_clusters - groups.shape[1]
+        opens[:] = self._run.process.log_open(others + np.arange(len(opens)), len(X))
         changed, fresh = np.zeros(state.capacity, dtype=np.bool_), np.array([state.n_clusters])
         outcome = Outcome(state.labels.copy(), changed, fresh, np.empty(len(groups), dtype=np.int8))
         order, ends = self._run.rows_by_chair()
@@ -120,7 +121,7 @@ class Regrouper:
         problem, free = self._run.problem, SimpleQueue[Bench]()
         n_threads = min(problem.n_threads, len(rows))
         for _ in range(n_threads):
-            free.put(new_bench(len(problem.X), problem.family, problem.process, self._bench.state.opens))
+            free.put(new_bench(len(problem.X), problem.family, self._run.process, self._bench.state.opens))
 
         def work(some: _Members, now: float, rng: np.random.Generator) -> np.ndarray | None:
             bench = free.get()

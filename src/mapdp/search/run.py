@@ -1,20 +1,22 @@
 """Knows one search under way: its state, its trace, its clock, and how it settles."""
 
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from mapdp.concentration import AlphaPrior, log_density_of, most_probable_alpha
 from mapdp.family import Family
 from mapdp.kernels.joint import build, sort_by_chair
 from mapdp.kernels.merge import Spare
-from mapdp.kernels.score import MARGIN
+from mapdp.kernels.score import MARGIN, beats
 from mapdp.kernels.sweep import sweep
 from mapdp.model import seated, state_log_joint
-from mapdp.process import Process
+from mapdp.process import PitmanYor, Process
 from mapdp.search.frozen import survey
-from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown
+from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown, reweighted
 from mapdp.trace import Step
 
 _BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
@@ -26,6 +28,7 @@ class Problem(NamedTuple):
     X: np.ndarray  # (N, D) encoded rows
     family: Family
     process: Process
+    alpha_prior: AlphaPrior | None  # None where alpha is known; else the process gives its first value
     max_iter: int
     tol: float
     n_threads: int
@@ -36,7 +39,8 @@ class Found(NamedTuple):
     """Where a search ended; clusters are numbered by falling size."""
 
     state: State
-    log_joint: float
+    process: Process
+    log_joint: float  # with the prior of alpha where that is learned
     trace: list[Step]
     converged: bool
 
@@ -60,6 +64,7 @@ class Run:
 
     def __init__(self, problem: Problem, state: State) -> None:
         self.problem = problem
+        self.process = problem.process
         self.state = state
         self.trace: list[Step] = []
         self.n_sweeps = 0
@@ -80,7 +85,7 @@ class Run:
         before = int(self.state.counters[MOVED])
         reached = sweep(self.problem.X, rows, self.state, 0)
         while reached < len(rows):
-            self.state = grown(self.state, self.problem.family, self.problem.process)
+            self.state = grown(self.state, self.problem.family, self.process)
             reached = sweep(self.problem.X, rows, self.state, reached)
         return int(self.state.counters[MOVED]) - before
 
@@ -93,13 +98,35 @@ class Run:
             n_clusters=self.state.n_clusters,
             n_moved=n_moved,
             n_emptied=emptied - self._emptied,
-            log_joint=state_log_joint(self.state, self.problem.process),
+            log_joint=self._log_joint(self.state),
             seconds=time.perf_counter() - self._began,
         )
         self._emptied = emptied
         self.trace.append(step)
         self.problem.tell(step)
         return step
+
+    def _log_joint(self, state: State) -> float:
+        """Return log p(x, z), with the density of log alpha where alpha is learned."""
+        return state_log_joint(state, self.process) + log_density_of(self.problem.alpha_prior, self.process)
+
+    def learn_alpha(self) -> bool:
+        """Put alpha where it is most probable given the number of clusters; say whether that gained."""
+        prior, process = self.problem.alpha_prior, self.process
+        if prior is None or not isinstance(process, PitmanYor):
+            return False
+        before = self._log_joint(self.state)
+        alpha = most_probable_alpha(len(self.problem.X), self.state.n_clusters, prior, process.discount)
+        self._weigh_by(dataclasses.replace(process, alpha=alpha))
+        if beats(self._log_joint(self.state), before):
+            self.record("alpha", 0)
+            return True
+        self._weigh_by(process)
+        return False
+
+    def _weigh_by(self, process: Process) -> None:
+        self.process = process
+        self.state = reweighted(self.state, process)
 
     def start(self, order: np.ndarray) -> None:
         """Seat the rows that still stand, in this order."""
@@ -156,13 +183,13 @@ class Run:
 
     def reseat(self, labels: np.ndarray) -> None:
         """Rebuild the state from labels; chairs 0, 1, ... are all taken."""
-        X, family, process, *_ = self.problem
+        X, family = self.problem.X, self.problem.family
         if labels.max() + 1 < self.state.capacity:
             self.state.labels[:] = labels
             build(X, 0, self.state)
         else:
             emptied = self.state.counters[EMPTIED]
-            self.state = seated(X, labels, family, process)
+            self.state = seated(X, labels, family, self.process)
             self.state.counters[EMPTIED] = emptied
 
     def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step:
@@ -183,6 +210,6 @@ class Run:
 
     def finished(self, converged: bool) -> Found:
         """Number the clusters by falling size and rebuild their statistics from the rows."""
-        X, family, process, *_, n_threads, _ = self.problem
-        final = seated(X, by_falling_size(self.state.labels), family, process, n_threads)
-        return Found(final, state_log_joint(final, process), self.trace, converged)
+        labels = by_falling_size(self.state.labels)
+        final = seated(self.problem.X, labels, self.problem.family, self.process, self.problem.n_threads)
+        return Found(final, self.process, self._log_joint(final), self.trace, converged)

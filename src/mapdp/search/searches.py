@@ -29,18 +29,27 @@ class Start(NamedTuple):
 
 
 def icm(run: Run, _: np.random.Generator) -> bool:
-    """The paper's algorithm: sweep until nobody moves; False where sweeps ran out."""
-    return run.settle()
+    """The paper's algorithm: sweep until nobody moves; False where sweeps ran out.
+
+    Where alpha is learned it follows, and the sweeps go on until it stays, too.
+    """
+    while run.settle():
+        if not run.learn_alpha():
+            return True
+    return False
 
 
 def split_merge(run: Run, rng: np.random.Generator) -> bool:
     """Settle, then try the moves, until none raises the joint; False where sweeps ran out.
 
     The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one. In a
-    large table one split follows another while only the clusters they change settle.
+    large table one split follows another while only the clusters they change settle. Where alpha is
+    learned, it follows whenever the clusters have settled.
     """
     regrouper, large = Regrouper(run, rng), len(run.problem.X) > _LARGE
     while run.settle_border() if large else run.settle():
+        if run.learn_alpha():
+            continue
         split = merge(run) or regrouper.split()
         if not (split or regrouper.divide_pairs() or dissolve(run)):
             return True
@@ -55,7 +64,9 @@ def search(problem: Problem, name: str, start: Start) -> Found:
     if name == "icm":
         return _climbed(problem, start, icm)
     if isinstance(start.init, str) and len(problem.X) > _LARGE:
-        start = start._replace(init=state_from_sample(problem, start))
+        found = search_in_sample(problem, start)
+        problem = problem._replace(process=found.process)
+        start = start._replace(init=joined_by_all(problem, found))
     others = other_inits(len(problem.X), start.rng) if len(problem.X) <= FEW else []
     climbs = [_climbed(problem, start._replace(init=init), split_merge) for init in [start.init, *others]]
     return max(climbs, key=lambda found: found.log_joint)
@@ -68,7 +79,7 @@ def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
 
 
 def _first_state(problem: Problem, start: Start) -> State:
-    X, family, process, *_ = problem
+    X, family, process = problem.X, problem.family, problem.process
     if isinstance(start.init, State):
         return start.init
     if isinstance(start.init, str) and start.init == "seeds":
@@ -76,13 +87,18 @@ def _first_state(problem: Problem, start: Start) -> State:
     return starting_state(X, start.init, family, process)
 
 
-def state_from_sample(problem: Problem, start: Start) -> State:
-    """Search among some of the rows, then let all rows join the clusters found there."""
-    n_rows = len(problem.X)
-    sample = np.sort(start.rng.choice(n_rows, _SAMPLE, replace=False, shuffle=False)).astype(np.int32)
+def search_in_sample(problem: Problem, start: Start) -> Found:
+    """Search among some of the rows."""
+    sample = np.sort(start.rng.choice(len(problem.X), _SAMPLE, replace=False, shuffle=False)).astype(
+        np.int32
+    )
     small = problem._replace(X=np.ascontiguousarray(problem.X[sample]), tell=silent)
-    found = search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
-    state, everyone = found.state, np.arange(n_rows, dtype=np.int32)
+    return search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
+
+
+def joined_by_all(problem: Problem, found: Found) -> State:
+    """Let all rows join the clusters that were found among some of them."""
+    state, everyone = found.state, np.arange(len(problem.X), dtype=np.int32)
     labels = compact(assign(problem.X, everyone, state.n_clusters, state, problem.n_threads))
     return seated(problem.X, labels, problem.family, problem.process, problem.n_threads)
 
