@@ -31,6 +31,13 @@ def test_raftery_lewis_is_that_of_coda(case):
     assert (found.total - found.burn_in) % found.thinning == 0
 
 
+def test_thinning_undoes_repetition():
+    """Numbers that stay for three sweeps each are no Markov chain of first order until thinned by three."""
+    fresh = chain_of(4000, 0.0, 0)
+    assert raftery_lewis(fresh, q=0.5, r=0.05, s=0.9).thinning == 1
+    assert raftery_lewis(np.repeat(fresh, 3), q=0.5, r=0.05, s=0.9).thinning >= 3
+
+
 @pytest.mark.parametrize(
     "chain", [np.full(1000, 3.0), np.arange(1000.0), np.tile([0.0, 1.0], 500), np.r_[np.zeros(999), 1.0]]
 )
@@ -52,6 +59,7 @@ def test_a_chain_that_stands_still_has_no_dependence_to_speak_of():
         ({"chain": np.zeros(100)}, "at least 3746 sweeps for q=0.025, r=0.005, s=0.95, got shape (100,)"),
         ({"chain": np.zeros((2, 5000))}, "chain must be one-dimensional"),
         ({"chain": np.zeros(5000), "q": 0.0}, "q must be between 0 and 1, got 0.0"),
+        ({"chain": np.full(5000, np.nan)}, "chain must be finite numbers"),
         ({"chain": np.zeros(5000), "s": 1.5}, "s must be between 0 and 1, got 1.5"),
     ],
 )

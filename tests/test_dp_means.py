@@ -6,7 +6,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mapdp import MAPDP, DiagonalGaussian, DPMeans
-from mapdp.search.dp_means import Start, dp_means
+from mapdp.search.dp_means import Start, dp_means, farthest_first_penalty
 from tests.data import UCI, uci
 from tests.partitions import all_partitions, canonical
 
@@ -41,7 +41,21 @@ def test_the_best_of_all_partitions_is_where_it_stays(lam, rng):
     centres = np.array([X[best == k].mean(axis=0) for k in range(best.max() + 1)])
     run = dp_means(X, lam, Start(rng.permutation(7).astype(np.int32), centres), 10)
     assert canonical(run.labels) == canonical(best)
-    assert DPMeans(lam, n_init=20).fit(X).objective_ >= run.objectives[-1] - 1e-9
+
+
+def test_the_first_price_is_that_of_the_farthest_first_rule():
+    """From the mean 3.75: row 9 is 27.5625 away, then row 0 (14.0625), then row 5 (1.5625)."""
+    X = np.array([[0.0], [1.0], [5.0], [9.0]])
+    assert [farthest_first_penalty(X, k) for k in (1, 2, 3)] == [27.5625, 14.0625, 1.5625]
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 9, 20])
+def test_k_is_as_asked_on_a_cloud_without_clusters(n_clusters):
+    """Seed 47 has a table on which halving the range of prices misses 9 clusters."""
+    X = np.random.default_rng(47).normal(size=(40, 2))
+    model = DPMeans(n_clusters=n_clusters, n_init=1 if n_clusters == 9 else 10).fit(X)
+    assert model.n_clusters_ == n_clusters
+    assert (np.diff(model.objectives_) <= 1e-9).all()
 
 
 @pytest.mark.parametrize("name", UCI)
@@ -91,7 +105,7 @@ def test_more_clusters_than_the_first_room(rng):
 
 
 def test_too_few_distinct_rows_warn():
-    with pytest.warns(ConvergenceWarning, match="no lam gives 3 clusters, the nearest is 2"):
+    with pytest.warns(ConvergenceWarning, match="found no lam for 3 clusters, the nearest gives 2"):
         DPMeans(n_clusters=3).fit([[0.0], [0.0], [1.0]])
 
 

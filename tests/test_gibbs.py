@@ -9,7 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mapdp import DiagonalGaussian, Gaussian, GibbsDPM, Poisson, log_joint, sample_mixture
+from mapdp import DiagonalGaussian, Gaussian, GibbsDPM, PitmanYor, Poisson, log_joint, sample_mixture
+from mapdp.diagnostics import raftery_lewis
+from mapdp.model import seated
+from mapdp.predictive import log_density
 from mapdp.sampling.similarity import coclustering
 from tests.contract.cases import over_families
 
@@ -110,6 +113,21 @@ def test_score_samples_averages_densities(blobs):
     assert abs(np.exp(model.score_samples(cells)).sum() * (grid[1] - grid[0]) ** 2 - 1.0) < 0.02
 
 
+def test_score_samples_goes_by_the_alpha_of_each_sample(blobs):
+    model = GibbsDPM(n_sweeps=12, burn_in=9, alpha_prior=("gamma", 1.0, 0.1)).fit(blobs)
+    densities = []
+    for labels, alpha in zip(model.samples_, model.chains_.alpha[0, 9:], strict=True):
+        process = PitmanYor(float(alpha))
+        state = seated(blobs, labels.astype(np.int32), model.family_, process)
+        densities.append(np.exp(log_density(blobs, state, model.family_, process)))
+    assert_allclose(np.exp(model.score_samples(blobs)), np.mean(densities, axis=0), rtol=1e-10)
+
+
+def test_a_vague_prior_of_alpha_does_not_stop_the_chain(blobs):
+    model = GibbsDPM(n_sweeps=50, alpha_prior=("gamma", 1e-3, 1e-3)).fit(blobs)
+    assert (model.chains_.alpha > 0.0).all()
+
+
 def test_alpha_is_learned(blobs):
     model = GibbsDPM(n_sweeps=400, alpha_prior=("gamma", 2.0, 4.0), n_chains=2).fit(blobs)
     assert np.ptp(model.chains_.alpha) > 0.0
@@ -121,11 +139,51 @@ def test_alpha_is_learned(blobs):
 
 
 def test_runs_until_raftery_and_lewis_are_content(blobs):
-    model = GibbsDPM(n_sweeps="raftery-lewis", accuracy=(0.025, 0.05, 0.9), n_chains=2, thin=2).fit(blobs)
-    assert len(model.raftery_lewis_) == 4
+    rule = (0.025, 0.05, 0.9)
+    model = GibbsDPM(2.0, n_sweeps="raftery-lewis", accuracy=rule, n_chains=2, thin=3).fit(blobs)
+    chains = (*model.chains_.log_joint, *model.chains_.n_clusters)
+    assert model.raftery_lewis_ == [raftery_lewis(chain, *rule) for chain in chains]
     assert model.n_sweeps_ >= max(need.total for need in model.raftery_lewis_)
     assert model.burn_in_ >= max(need.burn_in for need in model.raftery_lewis_)
-    assert len(model.samples_) == 2 * len(range(model.burn_in_, model.n_sweeps_, 2))
+    kept = model.chains_.n_clusters[:, model.burn_in_ :: 3].ravel()
+    assert (model.samples_.max(axis=1) + 1 == kept).all()
+    # It was not content any earlier, at two thirds of the way.
+    earlier = [raftery_lewis(chain[: 2 * len(chain) // 3], *rule).total for chain in chains]
+    assert max(earlier) > 2 * model.n_sweeps_ // 3
+
+
+@pytest.mark.parametrize("parameters", [{"burn_in": 500}, {"thin": 5000}, {"burn_in": 3, "thin": 900}])
+def test_something_is_kept_however_long_the_burn_in(blobs, parameters):
+    rule = {"n_sweeps": "raftery-lewis", "accuracy": (0.025, 0.1, 0.9)}
+    model = GibbsDPM(**rule, **parameters).fit(blobs)
+    assert len(model.samples_) >= 1
+    kept = model.chains_.n_clusters[:, model.burn_in_ :: model.thin].ravel()
+    assert (model.samples_.max(axis=1) + 1 == kept).all()
+
+
+def test_a_second_fit_forgets_the_first(blobs):
+    model = GibbsDPM(n_sweeps="raftery-lewis", accuracy=(0.025, 0.1, 0.9)).fit(blobs)
+    assert model.coclustering_.shape == (60, 60)
+    model.set_params(n_sweeps=20).fit(blobs[:30])
+    assert model.coclustering_.shape == (30, 30)
+    assert model.raftery_lewis_ == []
+
+
+def test_rows_may_be_changed_after_a_fit(blobs):
+    X = blobs.copy()
+    model = GibbsDPM(n_sweeps=20).fit(X)
+    before = model.score(blobs)
+    X[:] = 0.0
+    assert model.score(blobs) == before
+
+
+def test_an_outlier_does_not_spoil_the_statistics_of_a_long_chain():
+    """A row 1e8 away comes and goes; every hundredth sweep starts from statistics made anew."""
+    X = np.vstack([np.random.default_rng(0).normal(size=(60, 2)), [[1e8, 1e8]]])
+    family = Gaussian([0.0, 0.0], 0.1, 5.0, 3.0 * np.eye(2))
+    model = GibbsDPM(family=family, n_sweeps=200, burn_in=0, init="single").fit(X)
+    last = log_joint(X, model.samples_[-100], alpha=1.0, family=family)
+    assert_allclose(model.chains_.log_joint[0, -100], last, atol=1e-6)
 
 
 def test_a_chain_that_is_cut_short_warns(blobs):
@@ -151,11 +209,12 @@ def test_clone_and_pickle(blobs):
 
 
 def test_more_new_clusters_than_the_supply_of_noise_holds():
-    """600 far points under a huge alpha: more first rows in one sweep than draws are prepared."""
-    X = 1e3 * np.arange(600.0)[:, None]
+    """1,100 far points under a huge alpha: more first rows in one sweep than the 1,024 draws prepared."""
+    X = 1e3 * np.arange(1100.0)[:, None]
     family = DiagonalGaussian(mean=0.0, strength=1e-8, shape=1.0, rate=1e-3)
     model = GibbsDPM(1e9, family=family, collapsed=False, n_sweeps=2, burn_in=1).fit(X)
-    assert model.n_clusters_ == 600
+    assert model.n_clusters_ > 1050  # a variance that is drawn very large takes a neighbour in
+    assert model.samples_.dtype == np.uint16
 
 
 def test_verbose_tells_of_the_first_chain(blobs, capsys):
@@ -186,6 +245,11 @@ def error_of(call):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
+        ({"collapsed": "no"}, "collapsed must be True or False, got 'no'"),
+        (
+            {"n_sweeps": "raftery-lewis", "accuracy": 0.1},
+            "accuracy must be three numbers (q, r, s), got 0.1",
+        ),
         ({"n_sweeps": 0}, "n_sweeps must be at least 1, got 0"),
         ({"n_sweeps": "long"}, "n_sweeps must be one of 'raftery-lewis', got 'long'"),
         ({"n_sweeps": 10, "burn_in": 10}, "burn_in must be below the 10 sweeps of a chain, got 10"),

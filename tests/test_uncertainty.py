@@ -4,7 +4,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
 from mapdp import MAPDP
+from mapdp.sampling import sampler
 from mapdp.sampling.uncertainty import uncertainty_of
+from mapdp.trace import Step, silent
 from tests.contract.cases import FAMILIES
 from tests.partitions import ExactModel, all_partitions
 
@@ -13,14 +15,47 @@ def test_a_count_by_hand():
     labels = np.array([0, 0, 0, 1, 1])
     samples = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 1, 1, 2, 2], [0, 0, 0, 0, 0]])
     found = uncertainty_of(labels, samples)
-    # Rows 2, 3, 4 of the second sample are most like cluster 1, and all rows together like cluster 0.
+    # Rows 2, 3, 4 of the second sample are most like cluster 1, all rows together like cluster 0; in the
+    # third sample rows 1 and 2 are, so that row 0 is in another cluster.
+    assert_allclose(found.membership[:, 0] * 4, [3, 4, 3, 1, 1])
     assert_allclose(found.membership[:, 1] * 4, [0, 0, 1, 3, 3])
-    assert_allclose(found.membership.sum(axis=1), 1.0)
+    assert_allclose(found.membership[:, 2] * 4, [1, 0, 0, 0, 0])
     assert_allclose(found.stability[0] * 4, 1 + 2 / 3 + 2 / 3 + 3 / 5)
     assert_allclose(found.stability[1] * 4, 1 + 2 / 3 + 1 + 2 / 5)
     assert_allclose(found.n_clusters_posterior, [0, 0.25, 0.5, 0.25])
-    assert_allclose(found.entropy[[0, 2]], [0.0, -0.25 * np.log(0.25) - 0.75 * np.log(0.75)], atol=1e-6)
+    assert_allclose(found.entropy[[1, 2]], [0.0, -0.25 * np.log(0.25) - 0.75 * np.log(0.75)], atol=1e-6)
     assert str(found).startswith("4 samples; number of clusters most likely 2 (50%), 1 (25%), 3 (25%)")
+
+
+def test_rows_that_samples_put_elsewhere_are_not_sure():
+    labels, alone = np.zeros(6, dtype=int), np.array([[0, 0, 0, 0, 0, 1]] * 3 + [[0] * 6])
+    found = uncertainty_of(labels, alone)
+    assert_allclose(found.membership[5], [0.25, 0.75])
+    assert found.entropy[5] > found.entropy[0] == 0.0
+
+
+class Counted:
+    """Stands for a chain: its partitions are the numbers of its sweeps."""
+
+    def __init__(self):
+        self.steps, self.samples = [], []
+
+    def sweep(self):
+        step = Step("gibbs", len(self.steps) + 1, 1, 0, 0, 0.0, 0.0)
+        self.steps.append(step)
+        return step
+
+    def keep(self):
+        self.samples.append(np.array([len(self.steps)]))
+
+
+def test_only_the_second_half_is_used_and_no_more_than_so_many_are_kept():
+    plan = sampler.Plan(0, 1, 1, silent)
+    assert sampler.sample_within([Counted()], 20, np.inf, plan).ravel().tolist() == list(range(11, 21))
+    many = sampler.sample_within([Counted(), Counted()], 5000, np.inf, plan).ravel()
+    assert len(many) < 2 * 1000
+    assert many.min() >= 2500
+    assert len(set(np.diff(many[: len(many) // 2]))) == 1  # evenly thinned
 
 
 def test_membership_is_that_of_the_exact_posterior(rng):
@@ -63,7 +98,7 @@ def test_same_seed_same_answer_on_any_number_of_threads(fitted):
 
 def test_time_is_limited(fitted):
     model, X = fitted
-    assert 2 <= model.uncertainty(X, n_sweeps=10**9, seconds=0.2).n_samples < 10**9
+    assert 2 <= model.uncertainty(X, n_sweeps=10**9, seconds=0.2, n_chains=2).n_samples <= 2000
     assert model.uncertainty(X, n_sweeps=10**9, seconds=1e-9).n_samples == 2  # one sweep of each chain
 
 

@@ -1,6 +1,7 @@
 """Cluster data without being told how many clusters there are."""
 
 from mapdp import diagnostics, selection
+from mapdp.comparison import compare
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
@@ -25,6 +26,7 @@ __all__ = [
     "Poisson",
     "Product",
     "Step",
+    "compare",
     "diagnostics",
     "log_joint",
     "log_pseudo_likelihood",

@@ -35,6 +35,13 @@ def not_negative(name: str, number: object) -> float:
     return float(number)
 
 
+def truth(name: str, value: object) -> bool:
+    """Return `value`, or say that it must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def one_of(name: str, value: object, choices: Sequence[str]) -> str:
     """Return `value`, or list what it may be."""
     if value not in choices:

@@ -61,7 +61,9 @@ class GammaPrior(AlphaPrior):
         rate = self.rate - math.log(rng.beta(alpha + 1.0, n))
         odds = (self.shape + k - 1.0) / (n * rate)
         shape = self.shape + k - (rng.random() * (1.0 + odds) > odds)
-        return float(rng.gamma(shape) / rate)
+        return max(
+            float(rng.gamma(shape) / rate), 1e-300
+        )  # a vague prior may draw what a float cannot hold
 
 
 @dataclasses.dataclass(frozen=True)

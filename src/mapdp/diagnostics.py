@@ -59,6 +59,8 @@ def raftery_lewis(chain: Any, q: float = 0.025, r: float = 0.005, s: float = 0.9
             f"chain must be one-dimensional with at least {n_min} sweeps for q={q}, r={r}, s={s}, "
             f"got shape {values.shape}. Hint: run longer, or ask for less accuracy by a larger r."
         )
+    if not np.isfinite(values).all():
+        raise ValueError("chain must be finite numbers, got nan or inf. Hint: look at the sweep it began.")
     below = values <= np.quantile(values, q)
     thinning = _first_order_thinning(below)
     rise, fall = _rates_of_change(below[::thinning])

@@ -19,6 +19,7 @@ from mapdp._jit import kernel, verb
 from mapdp._lanes import LANES, whole_lanes
 from mapdp.checks import Names
 
+SCALE_HINT = "1.0 is the paper's choice, smaller values look for tighter clusters."
 Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
 Parameters = tuple[np.ndarray, ...]  # a draw of cluster parameters, one per entry of the first axis
 
@@ -85,8 +86,11 @@ class Family:
         raise NotImplementedError
 
     @classmethod
-    def empirical(cls, X: np.ndarray) -> Self:
-        """Choose the hyperparameters from the data."""
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
+        """Choose the hyperparameters from the data.
+
+        `scale` says how wide a cluster is beside the whole table; what that means is the family's to say.
+        """
         raise NotImplementedError
 
     def bank(self, capacity: int) -> Bank:

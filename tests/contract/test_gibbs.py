@@ -7,7 +7,7 @@ from mapdp import DiagonalGaussian, Gaussian, PitmanYor
 from mapdp.concentration import GammaPrior
 from mapdp.families.drawn import Drawn
 from mapdp.sampling.chain import Chain, Posterior
-from tests.contract.cases import PROCESSES, over_families, over_gaussians
+from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_gaussians
 from tests.partitions import ExactModel, all_partitions, canonical
 
 N_SWEEPS = 12_000
@@ -47,8 +47,21 @@ def test_frequencies_match_the_exact_posterior(case, name):
     X, process = case.rows(rng, 5), PROCESSES[name]
     drawn = frequencies(Posterior(case.family.encode(X), case.family, process, None, True), rng)
     assert distance(drawn, exact_posterior(case.family, process, X)) < BOUND
-    # The same draws against a posterior with another prior: the distance must show it.
-    assert distance(drawn, exact_posterior(case.family, PitmanYor(3.0, 0.6), X)) > BOUND
+
+
+class Dropped(PitmanYor):
+    """A process that forgets what a new chair weighs."""
+
+    def log_open(self, n_clusters, n_rows):  # noqa: ARG002
+        return np.zeros(np.shape(n_clusters))
+
+
+@over_families
+def test_the_bound_notices_that_new_chairs_are_not_weighed(case):
+    rng = np.random.default_rng(11)
+    X = case.rows(rng, 5)
+    drawn = frequencies(Posterior(case.family.encode(X), case.family, Dropped(0.2), None, True), rng)
+    assert distance(drawn, exact_posterior(case.family, PitmanYor(0.2), X)) > BOUND
 
 
 @over_gaussians
@@ -78,8 +91,22 @@ def test_the_bound_notices_a_dropped_term(case, monkeypatch):
     assert distance(drawn, exact_posterior(case.family, process, X)) > BOUND
 
 
-def test_alpha_is_drawn_from_its_posterior():
-    """With one column that says nothing, K given alpha has its prior: alpha must keep its own, too."""
+@pytest.mark.parametrize("collapsed", [True, False], ids=["collapsed", "uncollapsed"])
+def test_frequencies_with_alpha_drawn_are_those_with_alpha_integrated_out(collapsed):
+    case, prior, rng = FAMILIES[0], GammaPrior(2.0, 0.5), np.random.default_rng(13)
+    X = case.rows(rng, 5)
+    drawn = frequencies(Posterior(X, case.family, PitmanYor(1.0), prior, collapsed), rng)
+    grid = np.linspace(-8.0, 5.0, 400)  # of log alpha
+    models = [ExactModel(case.family, PitmanYor(np.exp(u)), X) for u in grid]
+    weights = np.array([prior.log_density(np.exp(u)) for u in grid])
+    joints = np.array([[model.log_joint(z) for z in PARTITIONS] for model in models]) + weights[:, None]
+    exact = np.exp(joints - joints.max()).sum(axis=0)
+    assert distance(drawn, exact / exact.sum()) < BOUND
+    assert distance(drawn, exact_posterior(case.family, PitmanYor(1.0), X)) > BOUND
+
+
+def test_alpha_keeps_its_prior_where_partitions_have_theirs():
+    """K is drawn given alpha, then alpha given K: a draw of both that must keep the prior of alpha."""
     prior, rng = GammaPrior(2.0, 1.5), np.random.default_rng(3)
     alphas, alpha = np.empty(40_000), 1.0
     for i in range(len(alphas)):

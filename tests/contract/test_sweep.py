@@ -13,7 +13,7 @@ from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep
 
 
 def run_from(X, family, process, labels=None, capacity=16):
-    problem = Problem(X, family, process, 100, 0.0, 1, lambda step: None)
+    problem = Problem(X, family, process, None, 100, 0.0, 1, lambda step: None)
     if labels is None:
         return Run(problem, new_state(len(X), family, process, capacity))
     return Run(problem, seated(X, labels, family, process))

@@ -37,7 +37,8 @@ class Mixture(ClusterMixin, BaseEstimator):
     clusters by falling size, chair K is the empty one.
     """
 
-    family: Family | None
+    _family_rules: tuple[str | None, ...] = (None,)  # what `family` may be besides a Family
+    family: Family | str | None
     family_: Family
     n_clusters_: int
     cluster_sizes_: np.ndarray
@@ -47,13 +48,13 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _read(self, X: Any) -> np.ndarray:
         """Turn the training rows into what kernels read; choose the family."""
         rows = matrix_for(self, X, reset=True)
-        if self.family is not None and not isinstance(self.family, Family):
+        if not (isinstance(self.family, Family) or self.family in self._family_rules):
             raise TypeError(
-                f"family must be a Family or None, got {self.family!r}. "
+                f"family must be a Family or one of {self._family_rules}, got {self.family!r}. "
                 "Hint: None means DiagonalGaussian.empirical(X)."
             )
         chosen = self.family
-        if chosen is None:
+        if not isinstance(chosen, Family):
             checks.finite(rows, names_of(self))
             chosen = DiagonalGaussian.empirical(rows)
         self.family_ = chosen.over(rows.shape[1])

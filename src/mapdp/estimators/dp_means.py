@@ -132,7 +132,7 @@ class DPMeans(ClusterMixin, BaseEstimator):
 
     def _run(self, rows: np.ndarray, start: Start) -> tuple[float, Means]:
         if self.lam is not None:
-            return self.lam, dp_means(rows, self.lam, start, self.max_iter)
+            return float(self.lam), dp_means(rows, float(self.lam), start, self.max_iter)
         return penalty_for(rows, self.n_clusters or 1, start, self.max_iter)
 
     def _miss(self, run: Means) -> int:
@@ -142,7 +142,7 @@ class DPMeans(ClusterMixin, BaseEstimator):
     def _warn_of(self, run: Means) -> None:
         if self._miss(run):
             warnings.warn(
-                f"no lam gives {self.n_clusters} clusters, the nearest is {len(run.centres)}. "
+                f"found no lam for {self.n_clusters} clusters, the nearest gives {len(run.centres)}. "
                 "Hint: raise n_init, or the rows have fewer distinct values.",
                 ConvergenceWarning,
                 stacklevel=3,

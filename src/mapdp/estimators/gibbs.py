@@ -10,17 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
 from mapdp.concentration import GammaPrior, make_prior
-from mapdp.diagnostics import least_sweeps, to_arviz
+from mapdp.diagnostics import RafteryLewis, least_sweeps, to_arviz
 from mapdp.estimators.base import Mixture, generator, print_hundredth
 from mapdp.family import Family
 from mapdp.model import seated, state_log_joint
 from mapdp.predictive import log_density
 from mapdp.process import Process, make_process
 from mapdp.sampling import sampler
-from mapdp.sampling.chain import Chain, Posterior
+from mapdp.sampling.chain import Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
-from mapdp.trace import Chains, silent
+from mapdp.trace import silent
 
 UNTIL_CONTENT = "raftery-lewis"
 
@@ -59,7 +59,7 @@ class GibbsDPM(Mixture):
         Draws alpha, too, after every sweep (Escobar and West 1995). Needs `discount=0`.
     accuracy : tuple (q, r, s), default (0.025, 0.01, 0.95)
         What "raftery-lewis" asks for: see `mapdp.diagnostics.raftery_lewis`.
-    max_sweeps : int, default 10000
+    max_sweeps : int, default 50000
         Where "raftery-lewis" gives up, with a warning.
     random_state : int, Generator or None, default None
         Seed; None is always the same one.
@@ -86,7 +86,8 @@ class GibbsDPM(Mixture):
     burn_in_, n_sweeps_ : int
         Sweeps before the first kept one, and all sweeps, of each chain.
     raftery_lewis_ : list of RafteryLewis
-        With `n_sweeps="raftery-lewis"`: what they say of each chain's log joint, then of each chain's K.
+        With `n_sweeps="raftery-lewis"` (else empty): what they say of each chain's log joint, then of
+        each chain's K.
     n_clusters_posterior_ : array
         Entry k is the posterior probability of k clusters.
     coclustering_ : array of shape (N, N)
@@ -120,7 +121,7 @@ class GibbsDPM(Mixture):
         init: Any = "sequential",
         alpha_prior: tuple[str, float, float] | None = None,
         accuracy: tuple[float, float, float] = (0.025, 0.01, 0.95),
-        max_sweeps: int = 10_000,
+        max_sweeps: int = 50_000,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -156,11 +157,19 @@ class GibbsDPM(Mixture):
         """
         process, prior = make_process(self.alpha, self.discount, self.process), self._alpha_prior()
         self._check()
-        posterior = Posterior(self._read(X), self.family_, process, prior, bool(self.collapsed))
-        rngs = generator(self.random_state).spawn(self.n_chains)
-        chains = [Chain(posterior, self.init, rng) for rng in rngs]
-        self._run(chains)
-        self._gather(chains, posterior)
+        self._rows = self._read(X).copy()  # densities are worked out from them later
+        self.raftery_lewis_: list[RafteryLewis] = []
+        self._coclustering: np.ndarray | None = None
+        posterior = Posterior(self._rows, self.family_, process, prior, self.collapsed)
+        self.chains_, self.burn_in_, self._kept, self.samples_ = self._sampled(posterior)
+        self._warn_unless_content()
+        self.n_sweeps_ = self.chains_.log_joint.shape[1]
+        best = int(self._kept.log_joint.argmax())
+        self.alpha_ = float(self._kept.alpha.flat[best])
+        process = self._process_with(self.alpha_)
+        state = seated(self._rows, self.samples_[best].astype(np.int32), self.family_, process)
+        self._keep(state, process)
+        self.log_joint_ = state_log_joint(state, process)
         return self
 
     def _alpha_prior(self) -> GammaPrior | None:
@@ -177,42 +186,52 @@ class GibbsDPM(Mixture):
 
     def _check(self) -> None:
         """Check the parameters that say how long to run and what to keep."""
+        checks.truth("collapsed", self.collapsed)
         checks.whole("thin", self.thin, 1)
         checks.whole("n_chains", self.n_chains, 1)
         if isinstance(self.init, str):
             checks.one_of("init", self.init, starts.NAMES)
         if isinstance(self.n_sweeps, str):
             checks.one_of("n_sweeps", self.n_sweeps, (UNTIL_CONTENT,))
-        longest = self._longest()
-        if self.burn_in is not None and checks.whole("burn_in", self.burn_in, 0) >= longest:
+            checks.whole("max_sweeps", self.max_sweeps, least_sweeps(*self._rule()))
+        else:
+            checks.whole("n_sweeps", self.n_sweeps, 1)
+        if self.burn_in is not None and checks.whole("burn_in", self.burn_in, 0) >= self._longest():
             raise ValueError(
-                f"burn_in must be below the {longest} sweeps of a chain, got {self.burn_in}. "
+                f"burn_in must be below the {self._longest()} sweeps of a chain, got {self.burn_in}. "
                 "Hint: None keeps the second half."
             )
 
-    def _longest(self) -> int:
+    def _rule(self) -> sampler.Rule:
+        if not isinstance(self.accuracy, tuple) or len(self.accuracy) != 3:
+            raise ValueError(
+                f"accuracy must be three numbers (q, r, s), got {self.accuracy!r}. "
+                "Hint: (0.025, 0.01, 0.95) asks for the 2.5% quantile to a percent."
+            )
+        return self.accuracy
+
+    def _longest(self) -> Any:
         """Return the largest number of sweeps of a chain."""
-        if self.n_sweeps == UNTIL_CONTENT:
-            return checks.whole("max_sweeps", self.max_sweeps, least_sweeps(*self.accuracy))
-        return checks.whole("n_sweeps", self.n_sweeps, 1)
+        return self.max_sweeps if self.n_sweeps == UNTIL_CONTENT else self.n_sweeps
 
-    def _run(self, chains: list[Chain]) -> None:
-        """Let the chains run for as long as asked; set `burn_in_`."""
-        longest = self._longest()
+    def _sampled(self, posterior: Posterior) -> sampler.Outcome:
+        """Let the chains run for as long as asked."""
         n_jobs = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        rngs = generator(self.random_state).spawn(self.n_chains)
+        chains = sampler.started(posterior, self.init, rngs, n_jobs)
         tell = print_hundredth if self.verbose else silent
+        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, tell)
         if self.n_sweeps == UNTIL_CONTENT:
-            plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, tell)
-            needs = sampler.advance_until_content(chains, self.accuracy, longest, plan)
-            self.raftery_lewis_ = needs
-            forgotten = self.thin * -(-max(need.burn_in for need in needs) // self.thin)
-            self.burn_in_ = forgotten if self.burn_in is None else self.burn_in
-            self._warn_unless_content(max(n.total for n in needs))
-        else:
-            self.burn_in_ = longest // 2 if self.burn_in is None else self.burn_in
-            sampler.advance(chains, longest, sampler.Plan(self.burn_in_, self.thin, n_jobs, tell))
+            self.raftery_lewis_ = sampler.advance_until_content(chains, self._rule(), self.max_sweeps, plan)
+            forgotten = max(need.burn_in for need in self.raftery_lewis_)
+            return sampler.outcome_of(chains, forgotten if self.burn_in is None else self.burn_in, plan)
+        if self.burn_in is None:
+            plan = plan._replace(first_kept=self._longest() // 2)
+        sampler.advance(chains, self._longest(), plan)
+        return sampler.outcome_of(chains, plan.first_kept, plan)
 
-    def _warn_unless_content(self, wanted: int) -> None:
+    def _warn_unless_content(self) -> None:
+        wanted = max((need.total for need in self.raftery_lewis_), default=0)
         if wanted > self.max_sweeps:
             warnings.warn(
                 f"Raftery and Lewis ask for {wanted} sweeps, more than max_sweeps={self.max_sweeps}. "
@@ -221,33 +240,15 @@ class GibbsDPM(Mixture):
                 stacklevel=3,
             )
 
-    def _gather(self, chains: list[Chain], posterior: Posterior) -> None:
-        """Set the results from what the chains have kept."""
-        self.chains_ = sampler.gathered(chains)
-        self.n_sweeps_ = self.chains_.log_joint.shape[1]
-        kept = self._kept()
-        self.samples_ = np.concatenate([chain.samples[-kept.alpha.shape[1] :] for chain in chains])
-        self._rows = posterior.X
-        best = int(kept.log_joint.argmax())
-        self.alpha_ = float(kept.alpha.flat[best])
-        process = self._process_with(self.alpha_)
-        state = seated(self._rows, self.samples_[best].astype(np.int32), self.family_, process)
-        self._keep(state, process)
-        self.log_joint_ = state_log_joint(state, process)
-
     def _process_with(self, alpha: float) -> Process:
         """Return the process of a sample."""
         return make_process(alpha, self.discount, self.process)
-
-    def _kept(self) -> Chains:
-        """Return the part of the chains that was kept."""
-        return Chains(*[numbers[:, self.burn_in_ :: self.thin] for numbers in self.chains_])
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, averaged over the kept samples."""
         rows = self._encoded(X)
         total = np.full(len(rows), -np.inf)
-        for labels, alpha in zip(self.samples_, self._kept().alpha.flat, strict=True):
+        for labels, alpha in zip(self.samples_, self._kept.alpha.flat, strict=True):
             process = self._process_with(float(alpha))
             state = seated(self._rows, labels.astype(np.int32), self.family_, process)
             total = np.logaddexp(total, log_density(rows, state, self.family_, process))
@@ -257,17 +258,17 @@ class GibbsDPM(Mixture):
     def n_clusters_posterior_(self) -> np.ndarray:
         """Return the posterior probability of 0, 1, 2, ... clusters."""
         check_is_fitted(self)
-        return share_of_each(self._kept().n_clusters)
+        return share_of_each(self._kept.n_clusters)
 
     @property
     def coclustering_(self) -> np.ndarray:
         """Return the posterior probability that two rows share a cluster, for all pairs."""
         check_is_fitted(self)
-        if not hasattr(self, "_coclustering"):
+        if self._coclustering is None:
             self._coclustering = coclustering(self.samples_)
         return self._coclustering
 
     def to_arviz(self) -> Any:
         """Return the kept sweeps as ArviZ InferenceData: for R-hat, effective sample sizes and plots."""
         check_is_fitted(self)
-        return to_arviz(self._kept())
+        return to_arviz(self._kept)

@@ -1,7 +1,6 @@
 """Knows MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
 
 import math
-import time
 import warnings
 from typing import Any, Self
 
@@ -11,22 +10,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mapdp import checks, selection
 from mapdp.concentration import alpha_for, make_prior
-from mapdp.estimators.base import Mixture, generator, print_hundredth
+from mapdp.estimators.base import generator
+from mapdp.estimators.judged import Judged
+from mapdp.families import DiagonalGaussian
 from mapdp.family import Family
-from mapdp.model import seated, state_log_joint
+from mapdp.model import state_log_joint
 from mapdp.process import Process, make_process
-from mapdp.sampling import sampler
-from mapdp.sampling.chain import Chain, Posterior
-from mapdp.sampling.uncertainty import Uncertainty, uncertainty_of
 from mapdp.search import searches, starts
 from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
-from mapdp.trace import Init, Step, adjusted_rand, silent
+from mapdp.trace import Init, Step, adjusted_rand
 
 ALPHA_RULES = ("auto", "map", "nll", "cv")
+_MANY = 20_000  # rows from which alpha is learned along with the partition, as a grid then costs more
 
 
-class MAPDP(Mixture):
+class MAPDP(Judged):
     """Cluster rows without being told how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
@@ -38,7 +37,8 @@ class MAPDP(Mixture):
     alpha : float or {"auto", "map", "nll", "cv"}, default "auto"
         Concentration of the Dirichlet process: larger values favour more clusters. "map" learns it along
         with the partition, under `alpha_prior`; "nll" takes the value of a grid that gives the highest
-        joint, "cv" the one under which rows that were left out are most probable. "auto" is "map".
+        joint, "cv" the one under which rows that were left out are most probable. "auto" is "nll" for up to
+        20,000 rows and "map" for more.
     discount : float, default 0.0
         Pitman-Yor discount, from 0 to below 1: larger values favour many small clusters.
     process : {None, "mfm"} or Process, default None
@@ -48,8 +48,9 @@ class MAPDP(Mixture):
         States alpha as the number of clusters to expect, before the data are seen; alpha must be "auto".
     alpha_prior : ("gamma", shape, rate) or "inverse-gamma", default "inverse-gamma"
         Prior of an alpha that is learned; the latter has both parameters 1/2, as in the paper.
-    family : Family, default None
-        Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`.
+    family : Family, {"auto", "cv"} or None, default None
+        Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`. "auto" chooses the scale of
+        that prior by the joint, "cv" by the density of rows that were left out.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
         Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
@@ -106,6 +107,8 @@ class MAPDP(Mixture):
     array([-1], dtype=int32)
     """
 
+    _family_rules = (None, "auto", "cv")
+
     def __init__(
         self,
         alpha: float | str = "auto",
@@ -114,7 +117,7 @@ class MAPDP(Mixture):
         process: Process | str | None = None,
         expected_clusters: float | None = None,
         alpha_prior: object = "inverse-gamma",
-        family: Family | None = None,
+        family: Family | str | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
         n_init: int = 1,
@@ -151,10 +154,11 @@ class MAPDP(Mixture):
         -------
         self
         """
-        rule = self._alpha_rule()
         self._check()
-        problem = self._problem(X, learn=rule == "map")
-        find = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(rule, _directly)
+        problem = self._problem(X)
+        find = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
+            self._alpha_rule(len(problem.X)), _directly
+        )
         n_jobs = effective_n_jobs(self.n_jobs)
         found, self.alphas_ = find(problem, self.search, self._starts(len(problem.X)), n_jobs)
         best = max(found, key=lambda one: one.log_joint)
@@ -173,23 +177,26 @@ class MAPDP(Mixture):
         self.n_iter_ = best.trace[-1].sweep
         return self
 
-    def _alpha_rule(self) -> str:
+    def _alpha_rule(self, n_rows: int) -> str:
         """Return how alpha is found; "given" where there is nothing to find."""
-        if isinstance(self.alpha, str):
-            checks.one_of("alpha", self.alpha, ALPHA_RULES)
-        if self.process is not None or self.expected_clusters is not None:
-            if self.alpha != "auto":
-                raise ValueError(
-                    "alpha must be left at 'auto' beside process or expected_clusters, "
-                    f"got {self.alpha!r}. Hint: they say it all."
-                )
+        told = self.process is not None or self.expected_clusters is not None
+        if told or not isinstance(self.alpha, str):
             return "given"
-        if not isinstance(self.alpha, str):
-            return "given"
-        return "map" if self.alpha == "auto" else self.alpha
+        if self.alpha == "auto":
+            return "nll" if n_rows <= _MANY else "map"
+        return self.alpha
 
     def _check(self) -> None:
-        """Check the parameters of the search."""
+        """Check the parameters before any work."""
+        if isinstance(self.alpha, str):
+            checks.one_of("alpha", self.alpha, ALPHA_RULES)
+        if self.alpha != "auto" and (self.process is not None or self.expected_clusters is not None):
+            raise ValueError(
+                "alpha must be left at 'auto' beside process or expected_clusters, "
+                f"got {self.alpha!r}. Hint: they say it all."
+            )
+        make_process(1.0 if isinstance(self.alpha, str) else self.alpha, self.discount, self.process)
+        make_prior(self.alpha_prior)
         checks.whole("max_iter", self.max_iter, 1)
         checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, searches.NAMES)
@@ -197,93 +204,25 @@ class MAPDP(Mixture):
             checks.one_of("init", self.init, starts.NAMES)
         checks.whole("n_init", self.n_init, 1)
 
-    def _problem(self, X: Any, *, learn: bool) -> Problem:
+    def _problem(self, X: Any) -> Problem:
         """Return what the search is to solve."""
-        prior = make_prior(self.alpha_prior)
-        first = make_process(
-            self._first_alpha(2), self.discount, self.process
-        )  # complains before work begins
         rows = self._read(X)
-        if self.expected_clusters is not None:
-            first = make_process(self._first_alpha(len(rows)), self.discount)
+        prior = make_prior(self.alpha_prior) if self._alpha_rule(len(rows)) == "map" else None
+        process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
         n_threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        alpha_prior = prior if learn else None
-        return Problem(
-            rows, self.family_, first, alpha_prior, self.max_iter, self.tol, n_threads, self._tell
-        )
+        limits = (self.max_iter, self.tol, n_threads, self._tell)
+        problem = Problem(rows, self.family_, process, prior, *limits)
+        if isinstance(self.family, str):
+            families = [DiagonalGaussian.empirical(rows, scale=scale) for scale in selection.SCALES]
+            self.family_ = selection.choose_family(problem, families, self.family, self.search)
+        return problem._replace(family=self.family_)
 
     def _first_alpha(self, n_rows: int) -> Any:
         """Return alpha where it is given, else where learning it begins."""
-        if not isinstance(self.alpha, str):
-            return self.alpha
-        if self.expected_clusters is None or n_rows <= 2:
-            return 1.0
-        return alpha_for(n_rows, self.expected_clusters, self.discount)
-
-    def uncertainty(
-        self,
-        X: Any,
-        *,
-        n_sweeps: int = 400,
-        n_chains: int = 2,
-        seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> Uncertainty:
-        """Say how sure the partition is, by a short run of the Gibbs sampler that starts from it.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (N, D)
-            The rows that were fitted.
-        n_sweeps : int, default 400
-            Sweeps of each chain; the second half of them is used.
-        n_chains : int, default 2
-        seconds : float, default None
-            Ends the run early.
-        random_state : int, Generator or None, default None
-        n_jobs : int, default None
-            Number of chains that run at a time; None is one for each core.
-        verbose : int, default 0
-            1 prints a line for every hundredth sweep of the first chain.
-
-        Returns
-        -------
-        Uncertainty
-            Membership and entropy of each row, stability of each cluster, posterior of the number of
-            clusters.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> X = load_iris().data
-        >>> sure = MAPDP(alpha=0.3).fit(X).uncertainty(X, n_sweeps=100)
-        >>> sure.membership.shape[0] == 150 and bool((sure.stability <= 1.0).all())
-        True
-        """
-        posterior = Posterior(self._refitted(X), self.family_, self._process, None, True)
-        checks.whole("n_sweeps", n_sweeps, 1)
-        limit = np.inf if seconds is None else checks.positive("seconds", seconds, "None has no limit.")
-        deadline = time.perf_counter() + limit
-        n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-        rngs = generator(random_state).spawn(checks.whole("n_chains", n_chains, 1))
-        chains = [Chain(posterior, self.labels_, rng) for rng in rngs]
-        tell = print_hundredth if verbose else silent
-        sampler.advance(chains, n_sweeps, sampler.Plan(0, 1, n_jobs, tell, deadline))
-        return uncertainty_of(self.labels_, sampler.second_halves(chains))
-
-    def _refitted(self, X: Any) -> np.ndarray:
-        """Return the rows, encoded, if they are those that were fitted."""
-        rows = self._encoded(X)
-        if len(rows) == len(self.labels_):
-            state = seated(rows, self.labels_, self.family_, self._process)
-            if np.isclose(state_log_joint(state, self._process), self.log_joint_, rtol=1e-9, atol=1e-9):
-                return rows
-        raise ValueError(
-            f"X must be the {len(self.labels_)} rows that were fitted, got {len(rows)} others. "
-            "Hint: predict_proba tells how sure new rows are."
-        )
+        if self.expected_clusters is not None:
+            expected = checks.positive("expected_clusters", self.expected_clusters, "say how many.")
+            return alpha_for(n_rows, expected, self.discount)
+        return 1.0 if isinstance(self.alpha, str) else self.alpha
 
     def _starts(self, n_rows: int) -> list[Start]:
         """Return how each start begins; without a seed the first seats the rows in row order.

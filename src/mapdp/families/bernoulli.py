@@ -8,7 +8,7 @@ import numpy as np
 from mapdp import checks
 from mapdp.checks import Names
 from mapdp.families.categorical import CategoricalBank, make_bank, posterior_weights
-from mapdp.family import Family, Parameters
+from mapdp.family import SCALE_HINT, Family, Parameters
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,11 +38,15 @@ class Bernoulli(Family):
         object.__setattr__(self, "failure", failure)
 
     @classmethod
-    def empirical(cls, X: np.ndarray) -> Self:
-        """One pseudo-count in all, shared as ones and zeros are in the data, each counted once more."""
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
+        """One pseudo-count in all, shared as ones and zeros are in the data, each counted once more.
+
+        `scale` is that pseudo-count: smaller values look for purer clusters.
+        """
         X = _checked(np.asarray(X, dtype=np.float64), None)
+        weight = checks.positive("scale", scale, SCALE_HINT)
         ones = (X.sum(axis=0) + 1.0) / (len(X) + 2.0)
-        return cls(success=ones, failure=1.0 - ones)
+        return cls(success=weight * ones, failure=weight * (1.0 - ones))
 
     @property
     def n_features(self) -> int:

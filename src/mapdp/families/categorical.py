@@ -13,7 +13,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, store
 from mapdp.checks import Names
-from mapdp.family import Family, Parameters
+from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.special import log, log_rising
 
 _LEAST = 1e-30  # pseudo-count
@@ -76,14 +76,16 @@ class Categorical(Family):
         object.__setattr__(self, "concentration", weights)
 
     @classmethod
-    def empirical(cls, X: np.ndarray) -> Self:
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """Take each column's values from the data, with half a pseudo-count for each on average.
 
-        Frequent values get more of it: the prior mean is the frequency in the data, each value
-        counted once more than it occurs.
+        Frequent values get more of it: the prior mean is the frequency in the data, each value counted
+        once more than it occurs. `scale` multiplies the pseudo-counts: smaller values look for purer
+        clusters.
         """
+        half = 0.5 * checks.positive("scale", scale, SCALE_HINT)
         columns = [np.unique(column, return_counts=True) for column in np.asarray(X).T]
-        weights = [0.5 * len(n) * (n + 1.0) / (n + 1.0).sum() for _, n in columns]
+        weights = [half * len(n) * (n + 1.0) / (n + 1.0).sum() for _, n in columns]
         return cls([values for values, _ in columns], weights)
 
     @property

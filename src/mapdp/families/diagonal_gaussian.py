@@ -13,7 +13,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.exact import added, squares_about_mean, two_product
-from mapdp.family import Family, Parameters
+from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_of_parts, log_rising, parted
 
@@ -85,13 +85,15 @@ class DiagonalGaussian(Family):
         checks.positive("shape", self.shape, "try 1.0.")
 
     @classmethod
-    def empirical(cls, X: np.ndarray) -> Self:
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """Choose the paper's prior for real data: sample mean, 10 / N, 1, sample variance.
 
-        A column that does not vary gets the rate 1; the partition does not depend on that value.
+        `scale` multiplies the standard deviation that a cluster is expected to have. A column that does not
+        vary gets the rate 1; the partition does not depend on that value.
         """
         mean, variance = column_moments(np.asarray(X))
-        return cls(mean=mean, strength=10.0 / len(X), shape=1.0, rate=np.where(variance > 0, variance, 1.0))
+        rate = np.where(variance > 0, checks.positive("scale", scale, SCALE_HINT) ** 2 * variance, 1.0)
+        return cls(mean=mean, strength=10.0 / len(X), shape=1.0, rate=rate)
 
     @property
     def n_features(self) -> int:

@@ -14,7 +14,7 @@ from scipy import stats
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
-from mapdp.family import Family, Parameters
+from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.linalg import factorise, is_positive_definite, rank_one, squared_length
 from mapdp.moments import column_moments
 from mapdp.special import LOG_PI, log, log_rising
@@ -91,17 +91,19 @@ class Gaussian(Family):
         object.__setattr__(self, "scale", scale)
 
     @classmethod
-    def empirical(cls, X: np.ndarray) -> Self:
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """Sample mean, 10 / N, D + 1 degrees of freedom, and twice the sample covariance.
 
-        In one column this is the prior of `DiagonalGaussian.empirical`. Where the covariance is
-        singular its diagonal is raised until it is not.
+        `scale` multiplies the standard deviations that a cluster is expected to have. In one column this
+        is the prior of `DiagonalGaussian.empirical`. Where the covariance is singular its diagonal is
+        raised until it is not.
         """
         X = np.asarray(X, dtype=np.float64)
         mean, variance = column_moments(X)
         centred = np.where(variance > 0.0, X - mean, 0.0)
-        scale = _conditioned(2.0 * centred.T @ centred / len(X))
-        return cls(mean, 10.0 / len(X), X.shape[1] + 1.0, scale)
+        squared = checks.positive("scale", scale, SCALE_HINT) ** 2
+        products = _conditioned(2.0 * centred.T @ centred / len(X))
+        return cls(mean, 10.0 / len(X), X.shape[1] + 1.0, squared * products)
 
     @property
     def scratch_rows(self) -> int:  # type: ignore[override]

@@ -13,7 +13,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
-from mapdp.family import Family, Parameters
+from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.special import log, log_of_parts, log_rising, parted
 
 _FEW = 16.0  # a count up to this is scored as a product of factors, a larger one by gamma functions
@@ -67,10 +67,14 @@ class Poisson(Family):
         object.__setattr__(self, "rate", rate)
 
     @classmethod
-    def empirical(cls, X: np.ndarray) -> Self:
-        """Shape 1, and the rate that makes the prior mean the sample mean (half a count added)."""
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
+        """Shape 1, and the rate that makes the prior mean the sample mean (half a count added).
+
+        `scale` multiplies both: smaller values let the clusters' mean counts differ more.
+        """
         total = _checked(np.asarray(X, dtype=np.float64), None).sum(axis=0)
-        return cls(shape=np.ones(len(total)), rate=len(X) / (total + 0.5))
+        weight = checks.positive("scale", scale, SCALE_HINT)
+        return cls(shape=np.full(len(total), weight), rate=weight * len(X) / (total + 0.5))
 
     @property
     def n_features(self) -> int:

@@ -61,9 +61,9 @@ class Product(Family):
         object.__setattr__(self, "parts", parts)
 
     @classmethod
-    def empirical(cls, X: np.ndarray, parts: Any = ()) -> Self:
+    def empirical(cls, X: np.ndarray, parts: Any = (), scale: float = 1.0) -> Self:  # type: ignore[override]
         """Choose each part's hyperparameters from its columns: `parts` holds (class, columns)."""
-        return cls([(kind.empirical(np.asarray(X)[:, columns]), columns) for kind, columns in parts])
+        return cls([(kind.empirical(np.asarray(X)[:, columns], scale), columns) for kind, columns in parts])
 
     @property
     def n_features(self) -> int:

@@ -10,11 +10,15 @@ from mapdp.concentration import GammaPrior, log_density_of
 from mapdp.families.drawn import Drawn
 from mapdp.family import Family
 from mapdp.kernels.draw import draw_parameters, gibbs_sweep
+from mapdp.kernels.joint import build
 from mapdp.model import state_log_joint
 from mapdp.process import PitmanYor, Process
+from mapdp.search.run import compact
 from mapdp.search.starts import starting_state
-from mapdp.state import EMPTIED, MOVED, by_falling_size, grown, reweighted
+from mapdp.state import EMPTIED, MOVED, OPEN, by_falling_size, grown, reweighted
 from mapdp.trace import Step
+
+_FRESH = 100  # sweeps after which rounding in the statistics is washed out
 
 
 class Posterior(NamedTuple):
@@ -42,6 +46,7 @@ class Chain:
         self._everyone = np.arange(len(posterior.X), dtype=np.int32)
         self.family = self._family()
         self.state = starting_state(posterior.X, init, self.family, self.process)
+        self._refill()
         self._visit_everyone(self._everyone[self.state.labels < 0])
 
     def _family(self) -> Family:
@@ -52,17 +57,31 @@ class Chain:
         drawn.refill(self.rng)
         return drawn
 
+    def _refill(self) -> None:
+        if isinstance(self.family, Drawn):
+            self.family.refill(self.rng)
+
     def _visit_everyone(self, rows: np.ndarray) -> None:
         """Let these rows choose a chair; parameters, where there are any, follow."""
-        if not isinstance(self.family, Drawn):
-            self._visit(rows)
-            return
-        n_draws = len(self.family.supply)
-        for begin in range(0, len(rows), n_draws):
-            self._visit(rows[begin : begin + n_draws])
-            self.family.refill(self.rng)
-        noise = self.family.noise(self.state.sizes.astype(np.float64), self.rng)
-        draw_parameters(self.state, noise)
+        step = len(self.family.supply) if isinstance(self.family, Drawn) else max(len(rows), 1)
+        for begin in range(0, len(rows), step):
+            self._visit(rows[begin : begin + step])
+            self._refill()
+        self._draw_parameters()
+
+    def _draw_parameters(self) -> None:
+        if isinstance(self.family, Drawn):
+            noise = self.family.noise(self.state.sizes.astype(np.float64), self.rng)
+            draw_parameters(self.state, noise)
+
+    def _rebuild(self) -> None:
+        """Work out all statistics from the rows, on chairs without gaps; parameters are drawn anew."""
+        self.state.labels[:] = compact(self.state.labels)
+        if self.state.counters[OPEN] < 0:
+            self.state = grown(self.state, self.family, self.process)
+        build(self.posterior.X, np.int64(0), self.state)
+        self._refill()
+        self._draw_parameters()
 
     def _visit(self, rows: np.ndarray) -> None:
         uniforms, reached = self.rng.random(len(rows)), np.int64(0)
@@ -73,6 +92,8 @@ class Chain:
 
     def sweep(self) -> Step:
         """Visit every row once, draw alpha where it is unknown, and tell what came of it."""
+        if len(self.steps) % _FRESH == _FRESH - 1:
+            self._rebuild()
         before = int(self.state.counters[MOVED])
         self._visit_everyone(self._everyone)
         if self.posterior.alpha_prior is not None:

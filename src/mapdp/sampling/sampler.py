@@ -1,6 +1,5 @@
-"""Knows how several chains run side by side, how long, and what they keep."""
+"""Knows how several chains run side by side, how long, and what is kept of them."""
 
-import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.diagnostics import RafteryLewis, least_sweeps, raftery_lewis
-from mapdp.sampling.chain import Chain
+from mapdp.sampling.chain import Chain, Posterior
 from mapdp.trace import Chains, Step
 
 Rule = tuple[float, float, float]  # q, r and s of Raftery and Lewis
+_TURN = 10  # sweeps of each chain between two looks at the clock
+_MOST_KEPT = 1000  # partitions of one chain that are kept within a time; then every second one goes
 
 
 class Plan(NamedTuple):
@@ -22,27 +23,44 @@ class Plan(NamedTuple):
     thin: int  # sweeps from one that is kept to the next
     n_jobs: int
     tell: Callable[[Step], None]  # is told of every sweep of the first chain
-    deadline: float = math.inf  # of time.perf_counter
+
+
+class Outcome(NamedTuple):
+    """What chains give: all they visited, and what is kept of it."""
+
+    chains: Chains
+    burn_in: int
+    kept: Chains
+    samples: np.ndarray  # (chains * kept, N)
+
+
+def started(
+    posterior: Posterior, init: object, rngs: list[np.random.Generator], n_jobs: int
+) -> list[Chain]:
+    """Return a chain for each generator, seated in threads."""
+    return _in_threads(lambda rng: Chain(posterior, init, rng), rngs, n_jobs)
+
+
+def _in_threads(work: Callable, items: list, n_jobs: int) -> list:
+    if n_jobs == 1 or len(items) == 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(work, items))
 
 
 def advance(chains: list[Chain], n_sweeps: int, plan: Plan) -> None:
-    """Run every chain until it has made `n_sweeps` sweeps, in threads; only one where time is over."""
+    """Run every chain until it has made `n_sweeps` sweeps, in threads."""
 
     def work(chain: Chain) -> None:
-        while len(chain.steps) < n_sweeps and not (chain.steps and time.perf_counter() > plan.deadline):
+        while len(chain.steps) < n_sweeps:
             step = chain.sweep()
-            past = len(chain.steps) - 1 - plan.first_kept
+            past = step.sweep - 1 - plan.first_kept
             if past >= 0 and past % plan.thin == 0:
                 chain.keep()
             if chain is chains[0]:
                 plan.tell(step)
 
-    if plan.n_jobs == 1 or len(chains) == 1:
-        for chain in chains:
-            work(chain)
-    else:
-        with ThreadPoolExecutor(plan.n_jobs) as pool:
-            list(pool.map(work, chains))
+    _in_threads(work, chains, plan.n_jobs)
 
 
 def advance_until_content(
@@ -52,7 +70,7 @@ def advance_until_content(
 
     Return what they say at the end; a total above `max_sweeps` says that they are not content.
     """
-    target = wanted = least_sweeps(*rule)
+    target = plan.first_kept + least_sweeps(*rule)
     while True:
         advance(chains, min(target, max_sweeps), plan)
         told = gathered(chains)
@@ -63,18 +81,37 @@ def advance_until_content(
         target = min(wanted, done + done // 2)  # the first estimates may be far too high
 
 
+def sample_within(chains: list[Chain], n_sweeps: int, deadline: float, plan: Plan) -> np.ndarray:
+    """Run for so many sweeps or so long; return the partitions of the second half of each chain.
+
+    All chains make as many sweeps, one at least. Where many are kept, ever fewer of them are.
+    """
+    done = 0
+    while done < n_sweeps and (done == 0 or time.perf_counter() < deadline):
+        done = min(done + _TURN, n_sweeps) if done else 1
+        advance(chains, done, plan)
+        if len(chains[0].samples) > _MOST_KEPT:
+            plan = plan._replace(thin=2 * plan.thin)
+            for chain in chains:
+                chain.samples = chain.samples[::2]
+    return np.concatenate([chain.samples[len(chain.samples) // 2 :] for chain in chains])
+
+
 def gathered(chains: list[Chain]) -> Chains:
-    """Return what all chains visited, as arrays with a row per chain; all as long as the shortest."""
-    shortest = min(len(chain.steps) for chain in chains)
-    steps = [chain.steps[:shortest] for chain in chains]
+    """Return what all chains visited, as arrays with a row per chain."""
     return Chains(
-        n_clusters=np.array([[step.n_clusters for step in chain] for chain in steps]),
-        log_joint=np.array([[step.log_joint for step in chain] for chain in steps]),
-        n_emptied=np.array([[step.n_emptied for step in chain] for chain in steps]),
-        alpha=np.array([chain.alphas[:shortest] for chain in chains]),
+        n_clusters=np.array([[step.n_clusters for step in chain.steps] for chain in chains]),
+        log_joint=np.array([[step.log_joint for step in chain.steps] for chain in chains]),
+        n_emptied=np.array([[step.n_emptied for step in chain.steps] for chain in chains]),
+        alpha=np.array([chain.alphas for chain in chains]),
     )
 
 
-def second_halves(chains: list[Chain]) -> np.ndarray:
-    """Return the labels that the chains kept, without the first half of each."""
-    return np.concatenate([chain.samples[len(chain.samples) // 2 :] for chain in chains])
+def outcome_of(chains: list[Chain], burn_in: int, plan: Plan) -> Outcome:
+    """Leave out what was kept before the chains had forgotten their start; one sweep stays at least."""
+    told, n_kept = gathered(chains), len(chains[0].samples)
+    first = min(-(-max(burn_in - plan.first_kept, 0) // plan.thin), n_kept - 1)
+    samples = np.concatenate([chain.samples[first:] for chain in chains])
+    burn_in = plan.first_kept + first * plan.thin
+    kept = Chains(*[numbers[:, burn_in :: plan.thin] for numbers in told])
+    return Outcome(told, burn_in, kept, samples)

@@ -16,7 +16,8 @@ def coclustering(samples: np.ndarray) -> np.ndarray:
     together = np.zeros((n_rows, n_rows), dtype=np.float32)
     for labels in samples:
         together += labels[:, None] == labels[None, :]
-    return together / np.float32(len(samples))
+    together /= np.float32(len(samples))
+    return together
 
 
 def share_of_each(numbers: np.ndarray) -> np.ndarray:

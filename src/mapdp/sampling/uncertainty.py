@@ -1,14 +1,15 @@
 """Knows how sure a partition is, judged by samples from the posterior.
 
-The one idea: clusters of a sample have no names, so each is named after the cluster of the given
-partition that it resembles most (Jaccard: rows in both over rows in either). A row's membership is then
-how often it sat in a cluster of each name, and a cluster is stable where samples hold a cluster much like
-it.
+The one idea: clusters of a sample have no names, so they are paired with the clusters of the given
+partition that they resemble most (Jaccard: rows in both over rows in either), each with one at most. A
+row's membership is then how often it sat in the cluster paired with each; those without a pair are
+"another cluster". A cluster is stable where samples hold a cluster much like it.
 """
 
 import dataclasses
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
 from mapdp.sampling.similarity import share_of_each
@@ -20,13 +21,13 @@ class Uncertainty:
 
     Attributes
     ----------
-    membership : array of shape (N, K)
-        Probability of each row to be in each cluster.
+    membership : array of shape (N, K + 1)
+        Probability of each row to be in each cluster; the last column is "another cluster".
     entropy : array of shape (N,)
-        Entropy of that, in nats: 0 where a row is sure, log K where it could be anywhere.
+        Entropy of that, in nats: 0 where a row is sure, log(K + 1) where it could be anywhere.
     stability : array of shape (K,)
         Mean resemblance (Jaccard, 0 to 1) of each cluster to the cluster of a sample that is most like
-        it. Above 0.75 a cluster may be relied on; below 0.5 it is not really there.
+        it: 1 where every sample has that very cluster.
     n_clusters_posterior : array
         Entry k is the posterior probability of k clusters.
     n_samples : int
@@ -43,27 +44,36 @@ class Uncertainty:
         likely = np.argsort(-self.n_clusters_posterior, kind="stable")[:3]
         posterior = self.n_clusters_posterior
         numbers = ", ".join(f"{k} ({posterior[k]:.0%})" for k in likely if posterior[k] >= 0.01)
-        own = self.membership.max(axis=1)
+        unsure = (self.membership.max(axis=1) < 0.5).mean()
         return (
             f"{self.n_samples} samples; number of clusters most likely {numbers}; "
             f"stability from {self.stability.min():.2f} to {self.stability.max():.2f}; "
-            f"{(own < 0.5).mean():.0%} of the rows have no cluster with a probability above 1/2"
+            f"{unsure:.0%} of the rows have no cluster with a probability above 1/2"
         )
 
 
 def uncertainty_of(labels: np.ndarray, samples: np.ndarray) -> Uncertainty:
     """Judge a partition by samples of partitions; clusters of all of them are numbered 0, 1, ..."""
     sizes = np.bincount(labels)
-    membership = np.zeros((len(labels), len(sizes)), dtype=np.float32)
+    membership = np.zeros((len(labels), len(sizes) + 1), dtype=np.float32)
     stability, everyone = np.zeros(len(sizes)), np.arange(len(labels))
     for sample in samples:
         resemblance = _resemblance(labels, sizes, sample)
-        membership[everyone, resemblance.argmax(axis=1)[sample]] += 1.0
+        membership[everyone, _paired(resemblance)[sample]] += 1.0
         stability += resemblance.max(axis=0)
     membership /= len(samples)
     entropy = entr(membership).sum(axis=1)
     counts = samples.max(axis=1).astype(np.int64) + 1
     return Uncertainty(membership, entropy, stability / len(samples), share_of_each(counts), len(samples))
+
+
+def _paired(resemblance: np.ndarray) -> np.ndarray:
+    """Return the cluster that each cluster of a sample is paired with, K for those without a pair."""
+    pairs = np.full(len(resemblance), resemblance.shape[1])
+    theirs, ours = linear_sum_assignment(resemblance, maximize=True)
+    alike = resemblance[theirs, ours] > 0.0
+    pairs[theirs[alike]] = ours[alike]
+    return pairs
 
 
 def _resemblance(labels: np.ndarray, sizes: np.ndarray, sample: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ The one idea: it is what the sweep becomes when clusters have a fixed variance t
 down is the sum of squared distances to the clusters' means, plus the penalty times the number of clusters.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class _Centres:
         self.n[0] = labels.max() + 1
         mean_of_each(X, labels, np.empty(self.places.shape[1], dtype=np.int64), self.places)
 
-    def within(self) -> np.ndarray:
+    def used(self) -> np.ndarray:
         """Return the centres in use, one in a row."""
         return np.ascontiguousarray(self.places[:, : self.n[0]].T)
 
@@ -83,10 +84,10 @@ def dp_means(X: np.ndarray, penalty: float, start: Start, max_iter: int) -> Mean
         centres.assign(X, start.order, penalty, labels)
         labels = compact(labels)
         centres.settle(X, labels)
-        objectives.append(objective_of(X, labels, centres.within(), penalty))
+        objectives.append(objective_of(X, labels, centres.used(), penalty))
         if np.array_equal(labels, before):
-            return Means(labels, centres.within(), objectives, True)
-    return Means(labels, centres.within(), objectives, False)
+            return Means(labels, centres.used(), objectives, True)
+    return Means(labels, centres.used(), objectives, False)
 
 
 def objective_of(X: np.ndarray, labels: np.ndarray, centres: np.ndarray, penalty: float) -> float:
@@ -116,18 +117,27 @@ def farthest_first_penalty(X: np.ndarray, n_clusters: int) -> float:
 
 
 def penalty_for(X: np.ndarray, n_clusters: int, start: Start, max_iter: int) -> tuple[float, Means]:
-    """Return a penalty that gives this number of clusters, or one as near as can be found, and its run."""
-    highest = 2.0 * float(((X - X.mean(axis=0)) ** 2).sum(axis=1).max())
-    low, high = 0.0, max(highest, np.finfo(float).tiny)
-    penalty = min(max(farthest_first_penalty(X, n_clusters), np.finfo(float).tiny), high)
-    best = None
+    """Return a penalty that gives this number of clusters, or one as near as can be found, and its run.
+
+    The range of penalties is halved first. As the number of clusters is not monotone in the penalty, that
+    may miss; then many penalties around the place are tried.
+    """
+    tried = list(_halved(X, n_clusters, start, max_iter))
+    if len(tried[-1][1].centres) != n_clusters:
+        around = tried[-1][0] * np.geomspace(0.25, 4.0, _MOST_TRIES)
+        tried += [(penalty, dp_means(X, penalty, start, max_iter)) for penalty in around]
+    return min(tried, key=lambda one: abs(len(one[1].centres) - n_clusters))
+
+
+def _halved(X: np.ndarray, n_clusters: int, start: Start, max_iter: int) -> Iterator[tuple[float, Means]]:
+    """Yield penalties and their runs, until one gives this number of clusters or the range is spent."""
+    tiny = float(np.finfo(float).tiny)
+    low, high = 0.0, max(2.0 * float(((X - X.mean(axis=0)) ** 2).sum(axis=1).max()), tiny)
+    penalty = min(max(farthest_first_penalty(X, n_clusters), tiny), high)
     for _ in range(_MOST_TRIES):
         run = dp_means(X, penalty, start, max_iter)
-        gap = len(run.centres) - n_clusters
-        if best is None or abs(gap) < abs(len(best[1].centres) - n_clusters):
-            best = (penalty, run)
-        if gap == 0:
-            break
-        low, high = (penalty, high) if gap > 0 else (low, penalty)
-        penalty = np.sqrt(low * high) if low > 0.0 else 0.25 * high
-    return best  # type: ignore[return-value]
+        yield penalty, run
+        if len(run.centres) == n_clusters:
+            return
+        low, high = (penalty, high) if len(run.centres) > n_clusters else (low, penalty)
+        penalty = float(np.sqrt(low * high)) if low > 0.0 else 0.25 * high

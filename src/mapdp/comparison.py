@@ -1,0 +1,126 @@
+"""Knows how several fitted models compare: how probable they make the data, and rows they have not seen."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from mapdp import checks
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """One model beside the others."""
+
+    name: str
+    n_clusters: int
+    log_joint: float
+    held_out: float  # mean log density of rows left out in turn
+    held_out_error: float  # its standard error
+    behind: float  # by which the best model's held-out density is higher
+    behind_error: float  # the standard error of that difference, row by row
+
+
+class Comparison(list[Compared]):
+    """The models, best held-out density first; prints as a table."""
+
+    def __str__(self) -> str:
+        width = max(len(one.name) for one in self)
+        head = f"{'model':{width}s}  clusters     log joint      held-out (s.e.)     behind (s.e.)"
+        lines = [
+            f"{one.name:{width}s}  {one.n_clusters:8d}  {one.log_joint:12.1f}  "
+            f"{one.held_out:10.4f} ({one.held_out_error:.4f})  {one.behind:8.4f} ({one.behind_error:.4f})"
+            for one in self
+        ]
+        return "\n".join([head, *lines])
+
+    __repr__ = __str__
+
+
+def compare(models: Sequence[Any], X: Any, *, n_folds: int = 5) -> Comparison:
+    """Compare fitted models by their joint and by the density of rows that they have not seen.
+
+    Parameters
+    ----------
+    models : sequence of fitted MAPDP or GibbsDPM
+    X : array or data frame of shape (N, D)
+        The rows that were fitted.
+    n_folds : int, default 5
+        Rows are left out in so many parts; each model is fitted again without each part.
+
+    Returns
+    -------
+    Comparison
+        A list that prints as a table, best held-out density first. Joints of models with different
+        likelihoods can be compared, too: all are log p(x, z).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mapdp import MAPDP, Gaussian, compare
+    >>> X = load_iris().data
+    >>> models = [MAPDP(1.0).fit(X), MAPDP(1.0, family=Gaussian.empirical(X)).fit(X)]
+    >>> [one.name for one in compare(models, X)]
+    ['MAPDP(alpha=1.0, family=Gaussian)', 'MAPDP(alpha=1.0)']
+    """
+    n_folds = checks.whole("n_folds", n_folds, 2)
+    for model in models:
+        check_is_fitted(model)
+        if not hasattr(model, "log_joint_"):
+            raise TypeError(
+                f"models must have a joint and a density, got {type(model).__name__}. "
+                "Hint: MAPDP and GibbsDPM have."
+            )
+    densities = [_left_out(model, X, n_folds) for model in models]
+    best = max(densities, key=lambda density: density.mean())
+    rows = [_compared(model, density, best) for model, density in zip(models, densities, strict=True)]
+    return Comparison(sorted(rows, key=lambda one: -one.held_out))
+
+
+def _left_out(model: Any, X: Any, n_folds: int) -> np.ndarray:
+    """Return the log density of each row under the model fitted without its part."""
+    density = np.empty(len(X))
+    for kept, new in KFold(n_folds, shuffle=True, random_state=0).split(X):
+        fitted = clone(model).fit(_safe_indexing(X, kept))
+        density[new] = fitted.score_samples(_safe_indexing(X, new))
+    return density
+
+
+def _compared(model: Any, density: np.ndarray, best: np.ndarray) -> Compared:
+    return Compared(
+        name=_name_of(model),
+        n_clusters=model.n_clusters_,
+        log_joint=model.log_joint_,
+        held_out=float(density.mean()),
+        held_out_error=_standard_error(density),
+        behind=float((best - density).mean()),
+        behind_error=_standard_error(best - density),
+    )
+
+
+def _standard_error(numbers: np.ndarray) -> float:
+    return float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
+
+
+def _name_of(model: Any) -> str:
+    """Return the model with the parameters that are not as they come."""
+    usual = type(model)().get_params()
+    changed = {name: value for name, value in model.get_params().items() if value is not usual[name]}
+    changed = {name: value for name, value in changed.items() if not _same(value, usual[name])}
+    told = [f"{name}={_short(value)}" for name, value in changed.items()]
+    return f"{type(model).__name__}({', '.join(told)})"
+
+
+def _same(value: Any, usual: Any) -> bool:
+    return isinstance(value, (int, float, str, tuple)) and value == usual
+
+
+def _short(value: Any) -> str:
+    """Return a value as one would write it; objects by their class."""
+    plain = isinstance(value, (int, float, str, tuple)) or value is None
+    return repr(value) if plain else type(value).__name__
