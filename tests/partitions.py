@@ -61,7 +61,7 @@ def naive_sweep(family, process: Process, X: np.ndarray, labels: np.ndarray, ord
         members = [others[labels[others] == k] for k in chairs]
         scores = [family.log_predictive(X[i], X[rows]) for rows in members]
         scores = np.array(scores) + process.log_join([len(rows) for rows in members])
-        empty = family.log_predictive(X[i], X[:0]) + process.log_open(len(chairs))
+        empty = family.log_predictive(X[i], X[:0]) + process.log_open(len(chairs), len(X))
         if len(chairs) and scores.max() >= empty:
             labels[i] = chairs[int(np.argmax(scores))]
         elif labels[i] < 0 or labels[i] in chairs:

@@ -170,11 +170,11 @@ def test_an_offset_does_not_change_the_labels(rng):
 
 def test_max_iter_warns(blobs):
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        MAPDP(init="singletons", search="icm", max_iter=1).fit(blobs)
+        MAPDP(1.0, init="singletons", search="icm", max_iter=1).fit(blobs)
 
 
 def test_verbose_prints_a_line_per_sweep(blobs, capsys):
-    model = MAPDP(verbose=1).fit(blobs)
+    model = MAPDP(1.0, verbose=1).fit(blobs)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(model.trace_)
     assert lines[0].startswith("start      0")
@@ -241,14 +241,14 @@ def test_errors_of_discrete_families_name_the_column_and_the_value():
     ("call", "words"),
     [
         (lambda X: MAPDP(-1.0).fit(X), "alpha must be positive and finite, got -1.0. Hint"),
-        (lambda X: MAPDP("big").fit(X), "alpha must be a positive number, got 'big'"),
+        (lambda X: MAPDP("big").fit(X), "alpha must be a positive number or one of 'auto'"),
         (lambda X: MAPDP(discount=1.5).fit(X), "discount must be from 0 to below 1, got 1.5"),
         (lambda X: MAPDP(init="best").fit(X), "init must be one of 'sequential'"),
         (lambda X: MAPDP(search="best").fit(X), "search must be one of"),
         (lambda X: MAPDP(n_init=0).fit(X), "n_init must be at least 1, got 0"),
         (lambda X: MAPDP(max_iter=1.5).fit(X), "max_iter must be a whole number, got 1.5"),
         (lambda X: MAPDP(tol=-1).fit(X), "tol must not be negative, got -1"),
-        (lambda X: MAPDP(family="normal").fit(X), "family must be a Family or None"),
+        (lambda X: MAPDP(family="normal").fit(X), "family must be a Family or one of (None,"),
         (lambda X: MAPDP(init=[0, 1]).fit(X), "one cluster for each of the 120 rows, got shape (2,)"),
         (lambda X: MAPDP(init=np.full(120, 0.5)).fit(X), "labels must be whole numbers"),
         (lambda X: MAPDP(family=Poisson([1, 1], [1, 1])).fit(X), "family describes 2 columns, but X has 3"),

@@ -24,9 +24,7 @@ def best_of_all_partitions(case, process, X):
 
 
 def fitted_joint(case, process, X, n_init):
-    return (
-        MAPDP(process.alpha, discount=process.discount, family=case.family, n_init=n_init).fit(X).log_joint_
-    )
+    return MAPDP(process=process, family=case.family, n_init=n_init).fit(X).log_joint_
 
 
 @pytest.mark.parametrize("case", FAMILIES, ids=[case.name for case in FAMILIES])
@@ -105,10 +103,10 @@ def _level(strength, shape):
 @over_processes
 def test_joint_never_drops_whatever_the_move(case, process, rng):
     X = case.rows(rng, 80)
-    model = MAPDP(process.alpha, discount=process.discount, family=case.family, init="single").fit(X)
+    model = MAPDP(process=process, family=case.family, init="single").fit(X)
     joints = [step.log_joint for step in model.trace_]
     assert (np.diff(joints) > -1e-8).all()
-    exact = log_joint(X, model.labels_, alpha=process.alpha, discount=process.discount, family=case.family)
+    exact = log_joint(X, model.labels_, process=process, family=case.family)
     assert_allclose(joints[-1], exact, rtol=1e-10)
 
 
@@ -122,7 +120,7 @@ def test_moves_free_the_printed_start():
 
 def test_every_start_is_reported(rng):
     X = np.concatenate([rng.normal(centre, 1.0, size=(40, 2)) for centre in (-3.0, 0.0, 3.0)])
-    model = MAPDP(n_init=6, random_state=1).fit(X)
+    model = MAPDP(1.0, n_init=6, random_state=1).fit(X)
     assert len(model.inits_) == 6
     assert max(init.log_joint for init in model.inits_) == model.log_joint_
     best = max(model.inits_, key=lambda init: init.log_joint)
@@ -175,7 +173,7 @@ def test_pitman_yor_counts_the_clusters_that_stand_by(rng):
     split[np.flatnonzero(split == 0)[::2]] = split.max() + 1
     gain = log_joint(X, split, alpha=0.5, discount=0.6, family=model.family_) - model.log_joint_
     assert gain < 0.0
-    assert process.log_open(3) > process.log_open(2)
+    assert process.log_open(3, len(X)) > process.log_open(2, len(X))
 
 
 def test_rows_are_sorted_by_chair():

@@ -42,10 +42,10 @@ def truth(name: str, value: object) -> bool:
     return bool(value)
 
 
-def one_of(name: str, value: object, choices: Sequence[str]) -> str:
-    """Return `value`, or list what it may be."""
+def one_of(name: str, value: object, choices: Sequence[str], besides: str = "") -> str:
+    """Return `value`, or list what it may be; `besides` names what else that is."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+        raise ValueError(f"{name} must be {besides}one of {', '.join(map(repr, choices))}, got {value!r}.")
     return str(value)
 
 

@@ -63,22 +63,25 @@ def worth_of_chairs(state: State) -> np.ndarray:
     return worth
 
 
-def _given(
-    X: np.ndarray, labels: object, alpha: float, discount: float, family: Family
-) -> tuple[np.ndarray, State, Process]:
+def _given(X: np.ndarray, labels: object, process: Process, family: Family) -> tuple[np.ndarray, State]:
     """Check the arguments of the public functions and seat the rows."""
     rows = np.ascontiguousarray(X, dtype=np.float64)
     if rows.ndim != 2:
         raise ValueError(f"X must have two dimensions, got shape {rows.shape}. Hint: X.reshape(-1, 1).")
     sized = family.over(rows.shape[1])
-    process = make_process(alpha, discount)
     encoded = sized.encode(rows)
     chairs = checks.partition(labels, len(rows))
-    return encoded, seated(encoded, chairs, sized, process), process
+    return encoded, seated(encoded, chairs, sized, process)
 
 
 def log_joint(
-    X: np.ndarray, labels: object, *, alpha: float, discount: float = 0.0, family: Family
+    X: np.ndarray,
+    labels: object,
+    *,
+    alpha: float | None = None,
+    discount: float = 0.0,
+    process: Process | str | None = None,
+    family: Family,
 ) -> float:
     """Return exact log p(x, z): the clusters' marginal densities times the partition's prior.
 
@@ -88,7 +91,9 @@ def log_joint(
     labels : array of shape (N,)
         Which cluster each row is in; the names do not matter.
     alpha, discount : float
-        Parameters of the partition prior.
+        Parameters of the partition prior, or ...
+    process : Process or "mfm"
+        ... the prior itself.
     family : Family
         Likelihood with its prior.
 
@@ -102,12 +107,18 @@ def log_joint(
     >>> apart > together
     True
     """
-    _, state, process = _given(X, labels, alpha, discount, family)
-    return state_log_joint(state, process)
+    prior = make_process(alpha, discount, process)
+    return state_log_joint(_given(X, labels, prior, family)[1], prior)
 
 
 def log_pseudo_likelihood(
-    X: np.ndarray, labels: object, *, alpha: float, discount: float = 0.0, family: Family
+    X: np.ndarray,
+    labels: object,
+    *,
+    alpha: float | None = None,
+    discount: float = 0.0,
+    process: Process | str | None = None,
+    family: Family,
 ) -> float:
     """Return the paper's "complete data likelihood": leave-one-out densities times the prior.
 
@@ -121,10 +132,11 @@ def log_pseudo_likelihood(
     >>> round(float(np.exp(value)), 6)  # 1/2 * 1/4 for the rows, 1/2 for sitting apart
     0.0625
     """
-    encoded, state, process = _given(X, labels, alpha, discount, family)
+    prior = make_process(alpha, discount, process)
+    encoded, state = _given(X, labels, prior, family)
     left_out = np.empty(len(encoded))
     score_left_out(encoded, state, left_out)
-    return float(left_out.sum()) + process.log_eppf(state.sizes[state.sizes > 0])
+    return float(left_out.sum()) + prior.log_eppf(state.sizes[state.sizes > 0])
 
 
 def sample_crp(n: int, alpha: float, rng: np.random.Generator) -> np.ndarray:

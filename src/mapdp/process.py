@@ -176,7 +176,7 @@ class MixtureOfFiniteMixtures(Process):
         return 0.0
 
 
-def make_process(alpha: float, discount: float, process: Process | str | None = None) -> Process:
+def make_process(alpha: object, discount: float, process: Process | str | None = None) -> Process:
     """Return the process that an estimator's parameters name."""
     if isinstance(process, Process):
         return process

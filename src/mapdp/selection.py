@@ -103,17 +103,28 @@ def _cross_validated(
     return _HeldOut(clusters, density)
 
 
-def by_joint(
-    problem: Problem, name: str, starts: list[Start], n_jobs: int
-) -> tuple[list[Found], list[Tried]]:
+class Choice(NamedTuple):
+    """A search with a choice of alpha."""
+
+    best: Found
+    starts: list[Found]  # where each start ended
+    tried: list[Tried]  # empty where no grid was tried
+
+
+def as_given(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
+    """Search with the problem's own alpha, or its own way to learn it."""
+    found = from_every_start(problem, name, starts, n_jobs)
+    return Choice(max(found, key=lambda one: one.log_joint), found, [])
+
+
+def by_joint(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
     """Find the alpha of the grid with the highest joint, and its partition.
 
     From the partition of one alpha the best alpha of the grid follows in closed form; it and its neighbours
     are searched from there, until the best alpha and its neighbours have all been searched.
     """
-    found = from_every_start(_with_alpha(problem, ALPHAS[_FIRST]), name, starts, n_jobs)
-    best = max(found, key=lambda one: one.log_joint)
-    tried = {_FIRST: best}
+    first = as_given(_with_alpha(problem, ALPHAS[_FIRST]), name, starts, n_jobs)
+    best, tried = first.best, {_FIRST: first.best}
     while True:
         here = _best_of_grid(best, problem.process.discount)
         new = [g for g in (here, here - 1, here + 1) if 0 <= g < len(ALPHAS) and g not in tried]
@@ -122,7 +133,7 @@ def by_joint(
         tried[new[0]] = _handed_on(_with_alpha(problem, ALPHAS[new[0]]), name, best, starts[0].rng)
         best = max(tried.values(), key=lambda one: one.log_joint)
     told = [Tried(ALPHAS[g], tried[g].state.n_clusters, tried[g].log_joint, np.nan) for g in sorted(tried)]
-    return [best, *[one for one in found if one is not best]], told
+    return Choice(best, first.starts, told)
 
 
 def _best_of_grid(found: Found, discount: float) -> int:
@@ -131,17 +142,15 @@ def _best_of_grid(found: Found, discount: float) -> int:
     return int(np.argmax([PitmanYor(alpha, discount).log_eppf(sizes) for alpha in ALPHAS]))
 
 
-def by_cross_validation(
-    problem: Problem, name: str, starts: list[Start], n_jobs: int
-) -> tuple[list[Found], list[Tried]]:
+def by_cross_validation(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
     """Find the alpha of the grid under which rows that were left out are most probable; fit with it."""
     if len(problem.X) < 2:
         return by_joint(problem, name, starts, n_jobs)
     problems = [_with_alpha(problem, alpha) for alpha in ALPHAS]
     held_out = _cross_validated(problems, _FIRST, name, min(_FOLDS, len(problem.X)), starts[0].rng)
     told = [Tried(alpha, float(k), np.nan, float(d)) for alpha, k, d in zip(ALPHAS, *held_out, strict=True)]
-    best = problems[int(held_out.density.argmax())]
-    return from_every_start(best, name, starts, n_jobs), told
+    chosen = problems[int(held_out.density.argmax())]
+    return as_given(chosen, name, starts, n_jobs)._replace(tried=told)
 
 
 def choose_family(problem: Problem, families: Sequence[Family], rule: str, name: str) -> Family:

@@ -12,6 +12,7 @@ from mapdp import (
     DiagonalGaussian,
     DirichletProcess,
     Gaussian,
+    MixtureOfFiniteMixtures,
     PitmanYor,
     Poisson,
     Product,
@@ -84,6 +85,7 @@ PROCESSES = {
     "dp": DirichletProcess(0.7),
     "pitman-yor": PitmanYor(0.7, 0.4),
     "flat": PitmanYor(25.0, 0.0),
+    "mfm": MixtureOfFiniteMixtures(concentration=0.8, rate=1.5),
 }
 
 over_families = pytest.mark.parametrize("case", FAMILIES, ids=[case.name for case in FAMILIES])

@@ -41,7 +41,7 @@ BOUND = 0.05
 
 
 @over_families
-@pytest.mark.parametrize("name", ["dp", "pitman-yor"])
+@pytest.mark.parametrize("name", ["dp", "pitman-yor", "mfm"])
 def test_frequencies_match_the_exact_posterior(case, name):
     rng = np.random.default_rng(11)
     X, process = case.rows(rng, 5), PROCESSES[name]

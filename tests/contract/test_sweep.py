@@ -25,7 +25,7 @@ def test_joint_of_every_partition_is_exact(case, process, rng):
     X = case.rows(rng, 5)
     exact = ExactModel(case.family, process, X)
     for labels in all_partitions(5):
-        value = log_joint(X, labels, alpha=process.alpha, discount=process.discount, family=case.family)
+        value = log_joint(X, labels, process=process, family=case.family)
         assert_allclose(value, exact.log_joint(labels), rtol=1e-10)
 
 
@@ -89,9 +89,7 @@ def test_joint_never_drops_and_is_exact_along_the_way(case, process, rng):
     run.start(np.arange(60, dtype=np.int32))
     for _ in range(5):
         step = run.record("sweep", run.visit(np.arange(60, dtype=np.int32)))
-        fresh = log_joint(
-            X, run.state.labels, alpha=process.alpha, discount=process.discount, family=case.family
-        )
+        fresh = log_joint(X, run.state.labels, process=process, family=case.family)
         assert_allclose(step.log_joint, fresh, rtol=1e-11)
     joints = [step.log_joint for step in run.trace]
     assert (np.diff(joints) > -1e-9).all()
@@ -114,9 +112,7 @@ def test_capacity_does_not_change_the_result(case, rng):
 @over_processes
 def test_no_single_move_improves_the_outcome(case, process, rng):
     X = case.rows(rng, 12)
-    model = MAPDP(
-        process.alpha, discount=process.discount, family=case.family, search="icm", init="singletons"
-    ).fit(X)
+    model = MAPDP(process=process, family=case.family, search="icm", init="singletons").fit(X)
     exact = ExactModel(case.family, process, X)
     best = exact.log_joint(model.labels_)
     assert_allclose(best, model.log_joint_, rtol=1e-10)

@@ -93,7 +93,7 @@ class DPMeans(ClusterMixin, BaseEstimator):
         middle = rows.mean(axis=0)
         rows = rows - middle
         rng = None if self.random_state is None else generator(self.random_state)
-        runs = [self._run(rows, start) for start in starts(rows, self.n_init, rng)]
+        runs = [self._run(rows, start) for start in starts(rows, self.n_init, self.n_clusters, rng)]
         self.lam_, best = min(runs, key=lambda run: (self._miss(run[1]), run[1].objectives[-1]))
         self._warn_of(best)
         self.labels_ = by_falling_size(best.labels)

@@ -89,7 +89,8 @@ class MAPDP(Judged):
         What each sweep and each round of moves did; the joint never drops. Where alpha is learned, the
         joint of the trace has the density of log alpha, too.
     inits_ : list of Init
-        For each start its joint, its number of clusters and its agreement with the winner.
+        For each start its joint, its number of clusters and its agreement with the outcome; where a grid of
+        alphas is tried, all starts are made with alpha 1.
     n_iter_ : int
         Number of sweeps after the start.
     family_ : Family
@@ -156,12 +157,11 @@ class MAPDP(Judged):
         """
         self._check()
         problem = self._problem(X)
-        find = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
-            self._alpha_rule(len(problem.X)), _directly
+        choose = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
+            self._alpha_rule(len(problem.X)), selection.as_given
         )
         n_jobs = effective_n_jobs(self.n_jobs)
-        found, self.alphas_ = find(problem, self.search, self._starts(len(problem.X)), n_jobs)
-        best = max(found, key=lambda one: one.log_joint)
+        best, found, self.alphas_ = choose(problem, self.search, self._starts(len(problem.X)), n_jobs)
         if not best.converged:
             warnings.warn(
                 f"rows were still moving after max_iter={self.max_iter} sweeps. "
@@ -189,7 +189,7 @@ class MAPDP(Judged):
     def _check(self) -> None:
         """Check the parameters before any work."""
         if isinstance(self.alpha, str):
-            checks.one_of("alpha", self.alpha, ALPHA_RULES)
+            checks.one_of("alpha", self.alpha, ALPHA_RULES, "a positive number or ")
         if self.alpha != "auto" and (self.process is not None or self.expected_clusters is not None):
             raise ValueError(
                 "alpha must be left at 'auto' beside process or expected_clusters, "
@@ -247,10 +247,3 @@ class MAPDP(Judged):
     def _tell(self, step: Step) -> None:
         if self.verbose:
             print(step, flush=True)
-
-
-def _directly(
-    problem: Problem, name: str, starts: list[Start], n_jobs: int
-) -> tuple[list[Found], list[selection.Tried]]:
-    """Search where there is no grid of alphas."""
-    return searches.from_every_start(problem, name, starts, n_jobs), []

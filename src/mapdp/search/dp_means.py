@@ -33,8 +33,8 @@ class Start(NamedTuple):
     centres: np.ndarray  # (K, D)
 
 
-def starts(X: np.ndarray, n: int, rng: np.random.Generator | None) -> list[Start]:
-    """Return n ways to begin: one cluster, as the paper does, then some of the rows as centres.
+def starts(X: np.ndarray, n: int, n_seeds: int | None, rng: np.random.Generator | None) -> list[Start]:
+    """Return n ways to begin: one cluster, as the paper does, then `n_seeds` rows as centres, or some.
 
     Without a generator of its own the first start visits the rows in row order.
     """
@@ -42,7 +42,7 @@ def starts(X: np.ndarray, n: int, rng: np.random.Generator | None) -> list[Start
     first = Start(order if rng is None else rng.permutation(order), X.mean(axis=0, keepdims=True))
     few = min(len(X), _MOST_SEEDS)
     others = [later.permutation(order) for _ in range(n - 1)]
-    return [first, *[Start(o, X[o[: later.integers(1, few + 1)]]) for o in others]]
+    return [first, *[Start(o, X[o[: n_seeds or later.integers(1, few + 1)]]) for o in others]]
 
 
 class _Centres:
