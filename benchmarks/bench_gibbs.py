@@ -47,7 +47,10 @@ def sweep_tables():
 
 
 def sweep_rows():
-    """Yield the cost of a sweep of each kind; they take turns, the median counts."""
+    """Yield the cost of a sweep of each kind; they take turns, the median counts.
+
+    MAP's sweep is one from its own partition, in which nobody moves; Gibbs' has the record of the joint in it.
+    """
     for name, X, family in sweep_tables():
         labels = MAPDP(3.0, family=family).fit(X).labels_
         chains = [
@@ -60,12 +63,17 @@ def sweep_rows():
             chains[1].sweep,
             chains[2].sweep,
         ]
-        times = np.array([[seconds_of(work) for work in works] for _ in range(ROUNDS + 1)])[1:]
-        cells = X.size * np.array([chain.state.n_clusters for chain in chains])
-        cost = 1e9 * np.median(times, axis=0) / cells
+        times, clusters = [], []
+        for _ in range(ROUNDS + 1):
+            times.append([seconds_of(work) for work in works])
+            clusters.append([chain.state.n_clusters for chain in chains])
+        k = np.mean(clusters[1:], axis=0)
+        cost = 1e9 * np.median(times[1:], axis=0) / (X.size * k)
+        moved = np.mean([step.n_moved for step in chains[1].steps]) / len(X)
         yield [
             name,
-            chains[0].state.n_clusters,
+            " / ".join(f"{number:.0f}" for number in k),
+            f"{moved:.1%}",
             *[f"{c:.2f}" for c in cost],
             *[f"{c / cost[0]:.2f}" for c in cost[1:]],
         ]
@@ -75,22 +83,23 @@ def run_rows(n_draws):
     """Yield the mean time of each fit, and how many times longer Gibbs takes; all take turns on each draw."""
     runs = {
         f"GibbsDPM until content, r = {r}": lambda X, r=r: GibbsDPM(
-            3.0, family=CRP_PRIOR, n_sweeps="raftery-lewis", accuracy=(0.025, r, 0.95), max_sweeps=20_000
+            3.0, family=CRP_PRIOR, n_sweeps="raftery-lewis", accuracy=(0.025, r, 0.95)
         ).fit(X)
         for r in (PRINTED, LIKELY)
     }
     for name, parameters in FITS.items():
         runs[name] = lambda X, p=parameters: MAPDP(3.0, family=CRP_PRIOR, **p).fit(X)
-    times, sweeps = {name: [] for name in runs}, {name: [] for name in runs}
+    times, sweeps, cut_short = ({name: [] for name in runs} for _ in range(3))
     for draw in range(-1, n_draws):  # the first only compiles
         X = sample_mixture(600, 3.0, CRP_PRIOR, np.random.default_rng(max(draw, 0))).X
         for name, run in runs.items():
             began = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", ConvergenceWarning)
                 model = run(X)
             if draw >= 0:
                 times[name].append(time.perf_counter() - began)
+                cut_short[name].append(len(told) > 0)
                 sweeps[name].append(getattr(model, "n_sweeps_", None) or model.n_iter_)
     fit = np.mean(times["MAPDP(3.0)"])
     for name in runs:
@@ -99,6 +108,7 @@ def run_rows(n_draws):
             f"{np.mean(sweeps[name]):.0f}",
             f"{np.mean(times[name]) * 1e3:.1f}",
             f"{np.mean(times[name]) / fit:.2f}",
+            sum(cut_short[name]),
         ]
 
 
@@ -108,9 +118,11 @@ def main():
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--out")
     arguments = parser.parse_args()
-    head = ["table", "clusters", "MAP", "Gibbs", "uncollapsed", "Gibbs / MAP", "uncollapsed / MAP"]
+    head = ["table", "clusters", "moved", "MAP", "Gibbs", "uncollapsed", "Gibbs / MAP", "uncollapsed / MAP"]
     first = table(head, sweep_rows())
-    second = table(["run", "sweeps", "milliseconds", "times MAPDP(3.0)"], run_rows(arguments.draws))
+    second = table(
+        ["run", "sweeps", "milliseconds", "times MAPDP(3.0)", "cut short"], run_rows(arguments.draws)
+    )
     write(
         f"A sweep, in nanoseconds per row, cluster and column:\n\n{first}\n\nA run:\n\n{second}",
         arguments.out,

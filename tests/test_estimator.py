@@ -15,6 +15,7 @@ from mapdp import (
     Bernoulli,
     Categorical,
     DiagonalGaussian,
+    Gaussian,
     Poisson,
     Product,
     log_joint,
@@ -106,6 +107,13 @@ def test_every_family_fits_predicts_and_samples(case, rng):
     known = labels >= 0
     agreement = normalized_mutual_info_score(labels[known], model.predict(drawn[known]))
     assert model.n_clusters_ == 1 or agreement > 0.2
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Poisson, Categorical])
+def test_a_class_of_family_takes_its_prior_from_the_rows(kind, rng):
+    X = rng.poisson(3.0, size=(60, 2)).astype(float)
+    named, given = (MAPDP(1.0, family=family).fit(X) for family in (kind, kind.empirical(X)))
+    assert named.log_joint_ == given.log_joint_
 
 
 def test_sample_follows_the_fitted_density(blobs):
@@ -248,7 +256,10 @@ def test_errors_of_discrete_families_name_the_column_and_the_value():
         (lambda X: MAPDP(n_init=0).fit(X), "n_init must be at least 1, got 0"),
         (lambda X: MAPDP(max_iter=1.5).fit(X), "max_iter must be a whole number, got 1.5"),
         (lambda X: MAPDP(tol=-1).fit(X), "tol must not be negative, got -1"),
-        (lambda X: MAPDP(family="normal").fit(X), "family must be a Family or one of (None,"),
+        (
+            lambda X: MAPDP(family="normal").fit(X),
+            "family must be a Family, a class of Family or one of (None,",
+        ),
         (lambda X: MAPDP(init=[0, 1]).fit(X), "one cluster for each of the 120 rows, got shape (2,)"),
         (lambda X: MAPDP(init=np.full(120, 0.5)).fit(X), "labels must be whole numbers"),
         (lambda X: MAPDP(family=Poisson([1, 1], [1, 1])).fit(X), "family describes 2 columns, but X has 3"),

@@ -172,7 +172,7 @@ def test_compare_ranks_by_rows_that_were_left_out():
     """Correlated columns: a full covariance must win, in the joint and for rows it has not seen."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2)) @ [[1.0, 0.95], [0.0, 0.3]]
-    diagonal, full = MAPDP(1.0).fit(X), MAPDP(1.0, family=Gaussian.empirical(X)).fit(X)
+    diagonal, full = MAPDP(1.0).fit(X), MAPDP(1.0, family=Gaussian).fit(X)
     table = compare([diagonal, full], X)
     assert [one.name for one in table] == ["MAPDP(alpha=1.0, family=Gaussian)", "MAPDP(alpha=1.0)"]
     assert table[0].log_joint == full.log_joint_ > diagonal.log_joint_
@@ -199,7 +199,7 @@ def test_compare_needs_densities(draw):
         ({"expected_clusters": -1}, "expected_clusters must be positive and finite, got -1"),
         ({"process": "dpm"}, "process must be one of 'mfm', got 'dpm'"),
         ({"alpha_prior": "flat"}, 'the prior of alpha must be ("gamma", shape, rate)'),
-        ({"family": "best"}, "family must be a Family or one of (None, 'auto', 'cv'), got 'best'"),
+        ({"family": "best"}, "class of Family or one of (None, 'auto', 'cv'), got 'best'"),
     ],
 )
 def test_bad_arguments_get_one_clear_sentence(parameters, words, draw):

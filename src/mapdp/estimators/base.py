@@ -38,7 +38,7 @@ class Mixture(ClusterMixin, BaseEstimator):
     """
 
     _family_rules: tuple[str | None, ...] = (None,)  # what `family` may be besides a Family
-    family: Family | str | None
+    family: Family | type[Family] | str | None
     family_: Family
     n_clusters_: int
     cluster_sizes_: np.ndarray
@@ -48,17 +48,21 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _read(self, X: Any) -> np.ndarray:
         """Turn the training rows into what kernels read; choose the family."""
         rows = matrix_for(self, X, reset=True)
-        if not (isinstance(self.family, Family) or self.family in self._family_rules):
-            raise TypeError(
-                f"family must be a Family or one of {self._family_rules}, got {self.family!r}. "
-                "Hint: None means DiagonalGaussian.empirical(X)."
-            )
-        chosen = self.family
-        if not isinstance(chosen, Family):
-            checks.finite(rows, names_of(self))
-            chosen = DiagonalGaussian.empirical(rows)
-        self.family_ = chosen.over(rows.shape[1])
+        self.family_ = self._chosen_family(rows).over(rows.shape[1])
         return self.family_.encode(rows, names_of(self))
+
+    def _chosen_family(self, rows: np.ndarray) -> Family:
+        """Return the family that the parameter names, with a prior made from the rows where it has none."""
+        if isinstance(self.family, Family):
+            return self.family
+        kind = DiagonalGaussian if self.family in self._family_rules else self.family
+        if not (isinstance(kind, type) and issubclass(kind, Family)):
+            raise TypeError(
+                f"family must be a Family, a class of Family or one of {self._family_rules}, "
+                f"got {self.family!r}. Hint: None means DiagonalGaussian.empirical(X)."
+            )
+        checks.finite(rows, names_of(self))
+        return kind.empirical(rows)
 
     def _keep(self, state: State, process: Process) -> None:
         """Remember what prediction needs of a state whose clusters are numbered by falling size."""

@@ -43,8 +43,9 @@ class GibbsDPM(Mixture):
     collapsed : bool, default True
         Whether cluster parameters are integrated out. False draws them, as in the paper's section 2.2; for
         Gaussian families only. Both sample the same posterior.
-    family : Family, default None
-        Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`.
+    family : Family, class of Family or None, default None
+        Likelihood with its prior, or a class whose `empirical` prior is taken; None means
+        `DiagonalGaussian`.
     n_sweeps : int or "raftery-lewis", default 1000
         How long each chain is; "raftery-lewis" runs until that diagnostic is content with the log joint
         and with the number of clusters of every chain.
@@ -113,7 +114,7 @@ class GibbsDPM(Mixture):
         discount: float = 0.0,
         process: Process | str | None = None,
         collapsed: bool = True,
-        family: Family | None = None,
+        family: Family | type[Family] | None = None,
         n_sweeps: int | str = 1000,
         burn_in: int | None = None,
         thin: int = 1,

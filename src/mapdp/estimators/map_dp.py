@@ -48,8 +48,9 @@ class MAPDP(Judged):
         States alpha as the number of clusters to expect, before the data are seen; alpha must be "auto".
     alpha_prior : ("gamma", shape, rate) or "inverse-gamma", default "inverse-gamma"
         Prior of an alpha that is learned; the latter has both parameters 1/2, as in the paper.
-    family : Family, {"auto", "cv"} or None, default None
-        Likelihood with its prior; None means `DiagonalGaussian.empirical(X)`. "auto" chooses the scale of
+    family : Family, class of Family, {"auto", "cv"} or None, default None
+        Likelihood with its prior, or a class whose `empirical` prior is taken; None means
+        `DiagonalGaussian`. "auto" chooses the scale of
         that prior by the joint, "cv" by the density of rows that were left out.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
         Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
@@ -118,7 +119,7 @@ class MAPDP(Judged):
         process: Process | str | None = None,
         expected_clusters: float | None = None,
         alpha_prior: object = "inverse-gamma",
-        family: Family | str | None = None,
+        family: Family | type[Family] | str | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
         n_init: int = 1,
