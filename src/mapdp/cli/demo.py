@@ -22,7 +22,7 @@ def main() -> None:
     wine = load_wine()
     print("mapdp demo: 178 wines, 13 chemical measurements, no number of clusters given.\n")
     began = time.perf_counter()
-    model = MAPDP(alpha=0.3, n_init=5, random_state=0).fit(wine.data)
+    model = MAPDP(n_init=5, random_state=0).fit(wine.data)
     seconds = time.perf_counter() - began
     text = summary(model, wine.data, list(wine.feature_names), wine.target)
     print(text)
