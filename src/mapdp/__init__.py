@@ -5,7 +5,19 @@ from mapdp.comparison import compare
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
-from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson, Product
+from mapdp.families import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    DiagonalGaussian,
+    Exponential,
+    FixedGaussian,
+    Gaussian,
+    Geometric,
+    NegativeBinomial,
+    Poisson,
+    Product,
+)
 from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
 from mapdp.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
 from mapdp.trace import Step
@@ -15,13 +27,18 @@ __version__ = "0.1.0"
 __all__ = [
     "MAPDP",
     "Bernoulli",
+    "Binomial",
     "Categorical",
     "DPMeans",
     "DiagonalGaussian",
     "DirichletProcess",
+    "Exponential",
+    "FixedGaussian",
     "Gaussian",
+    "Geometric",
     "GibbsDPM",
     "MixtureOfFiniteMixtures",
+    "NegativeBinomial",
     "PitmanYor",
     "Poisson",
     "Product",

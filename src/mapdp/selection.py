@@ -52,7 +52,7 @@ def map_alpha(n: int, k: int, prior: object = "inverse-gamma", discount: float =
     Examples
     --------
     >>> round(map_alpha(600, 18, prior="inverse-gamma"), 4)
-    3.2875
+    3.2862
     """
     n, k = checks.whole("n", n, 1), checks.whole("k", k, 1)
     if k > n:

@@ -20,6 +20,7 @@ _TWO_52_BITS = int(bits_of(2.0**52))
 _ONE_BITS = int(bits_of(1.0))
 # The exponent field of 1.0 is 1023; 2^52 is what the integer carries when it is read as a float.
 _EXPONENT_ZERO = 2.0**52 + 1023.0
+_CHUNK = 8  # factors multiplied before their exponent is set aside
 _ROUNDER = 1.5 * 2.0**52  # a number below 2^51 that is added to it loses its fraction
 _LOG_2_HIGH = float_of(bits_of(LOG_2) & ~((1 << 24) - 1))  # times a whole number below 2^20 it is exact
 _LOG_2_LOW = 2.3190468138462996e-17 + (LOG_2 - _LOG_2_HIGH)  # what log 2 has beyond that
@@ -57,6 +58,26 @@ def log(x):
     """Return the natural logarithm of a positive normal number."""
     exponent, mantissa = parted(x)
     return log_of_parts(exponent, mantissa)
+
+
+@inlined
+def times(exponent, product, factor, j):
+    """Multiply a running product 2^exponent * product by its factor number j.
+
+    The log of a product then costs one logarithm. Where factors are beyond 1e38 each, it goes flat.
+    """
+    product *= factor
+    if j % _CHUNK == _CHUNK - 1:
+        e, product = parted(product)
+        exponent += e
+    return exponent, product
+
+
+@inlined
+def log_of_product(exponent, product):
+    """Return the log of a running product."""
+    e, rest = parted(product)
+    return log_of_parts(exponent + e, rest)
 
 
 @inlined

@@ -8,11 +8,15 @@ import pytest
 
 from mapdp import (
     Bernoulli,
+    Binomial,
     Categorical,
     DiagonalGaussian,
     DirichletProcess,
+    Exponential,
+    FixedGaussian,
     Gaussian,
     MixtureOfFiniteMixtures,
+    NegativeBinomial,
     PitmanYor,
     Poisson,
     Product,
@@ -48,6 +52,15 @@ def _counts(rng, n):
     return rng.poisson(np.where(rng.integers(0, 2, size=(n, 1)) == 1, 30.0, 2.0), (n, 2)).astype(float)
 
 
+def _times(rng, n):
+    return rng.exponential(np.where(rng.integers(0, 2, size=(n, 1)) == 1, 20.0, 0.5), (n, 2))
+
+
+def _trials(rng, n):
+    chance = np.where(rng.integers(0, 2, size=(n, 1)) == 1, 0.85, 0.2)
+    return rng.binomial([6, 3, 20], chance, (n, 3)).astype(float)
+
+
 def _mixed(rng, n):
     return np.hstack([_binary(rng, n)[:, :2], _real(rng, n)[:, :2], _counts(rng, n)[:, :1]])
 
@@ -73,6 +86,11 @@ MIXED = Product(
     ]
 )
 
+EXPONENTIAL = Exponential(shape=1.2, rate=[60.0, 25.0])
+BINOMIAL = Binomial(success=[1.0, 0.5, 2.0], failure=[0.7, 1.0, 1.5], trials=[6, 3, 20])
+NEGATIVE_BINOMIAL = NegativeBinomial(success=[1.5, 0.8], failure=[2.0, 5.0], trials=[2.5, 1.0])
+FIXED = FixedGaussian(mean=[1.0, 2.0, 0.0], strength=0.2, variance=[1.0, 2.0, 0.5])
+
 FAMILIES = [
     Case("diagonal", DIAGONAL, _real),
     Case("full", FULL, _real),
@@ -80,6 +98,10 @@ FAMILIES = [
     Case("categorical", CATEGORICAL, _codes),
     Case("poisson", POISSON, _counts),
     Case("product", MIXED, _mixed),
+    Case("exponential", EXPONENTIAL, _times),
+    Case("binomial", BINOMIAL, _trials),
+    Case("negative binomial", NEGATIVE_BINOMIAL, _counts),
+    Case("fixed", FIXED, _real),
 ]
 PROCESSES = {
     "dp": DirichletProcess(0.7),

@@ -1,13 +1,39 @@
 """What every family must do, checked against itself, against closed forms and against scipy."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
+from scipy import integrate, stats
 
-from mapdp import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson, family
+from mapdp import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    DiagonalGaussian,
+    Exponential,
+    FixedGaussian,
+    Gaussian,
+    Geometric,
+    NegativeBinomial,
+    Poisson,
+    family,
+)
 from mapdp._lanes import LANES, whole_lanes
-from tests.contract.cases import CATEGORICAL, DIAGONAL, FULL, POISSON, over_families, over_gaussians
+from tests.contract.cases import (
+    BINOMIAL,
+    CATEGORICAL,
+    DIAGONAL,
+    EXPONENTIAL,
+    FAMILIES,
+    FIXED,
+    FULL,
+    NEGATIVE_BINOMIAL,
+    POISSON,
+    over_families,
+    over_gaussians,
+)
 
 
 def seated_bank(case, X, capacity=1):
@@ -197,7 +223,8 @@ def test_constant_columns_are_safe(kind, rng):
 
 
 def test_one_row_is_enough_for_every_recipe():
-    for kind in (DiagonalGaussian, Gaussian, Bernoulli, Categorical, Poisson):
+    counted = (Bernoulli, Categorical, Poisson, Binomial, NegativeBinomial, Geometric)
+    for kind in (DiagonalGaussian, FixedGaussian, Gaussian, Exponential, *counted):
         X = np.ones((1, 2))
         assert np.isfinite(kind.empirical(X).log_marginal(X))
 
@@ -237,6 +264,61 @@ def test_bernoulli_is_a_beta_binomial():
     X = np.array([[1.0], [0.0], [1.0], [1.0]])
     expected = stats.betabinom(4, 0.6, 1.3).logpmf(3) - np.log(4)
     assert_allclose(Bernoulli([0.6], [1.3]).log_marginal(X), expected, rtol=1e-12)
+
+
+def test_exponential_is_a_lomax_density(rng):
+    x = rng.exponential(20.0, size=2)
+    expected = stats.lomax(EXPONENTIAL.shape, scale=EXPONENTIAL.rate).logpdf(x).sum()
+    assert_allclose(EXPONENTIAL.log_marginal(x[None]), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [6.0, 3.0, 20.0], [2.0, 1.0, 13.0]])
+def test_binomial_is_a_beta_binomial(row):
+    expected = stats.betabinom(BINOMIAL.trials, BINOMIAL.success, BINOMIAL.failure).logpmf(row).sum()
+    assert_allclose(BINOMIAL.log_marginal([row]), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0], [3.0, 1.0], [400.0, 7.0]])
+def test_negative_binomial_is_an_integral_over_the_chance(row):
+    family = NEGATIVE_BINOMIAL
+    expected = 0.0
+    for j in range(2):
+        prior = stats.beta(family.success[j], family.failure[j])
+
+        def density(p, j=j, prior=prior):
+            return stats.nbinom(family.trials[j], p).pmf(row[j]) * prior.pdf(p)
+
+        expected += np.log(integrate.quad(density, 0.0, 1.0, epsabs=0.0, epsrel=1e-11, limit=500)[0])
+    assert_allclose(family.log_marginal([row]), expected, rtol=1e-8)
+
+
+def test_geometric_is_a_negative_binomial_with_one_success(rng):
+    X = rng.integers(0, 9, size=(5, 2)).astype(float)
+    geometric, other = (
+        Geometric([1.5, 0.8], [2.0, 5.0]),
+        NegativeBinomial([1.5, 0.8], [2.0, 5.0], [1.0, 1.0]),
+    )
+    assert geometric.log_marginal(X) == other.log_marginal(X)
+    assert np.isfinite(Geometric.empirical(X).log_marginal(X))
+    updated = geometric.posterior(seated_bank(dataclasses.replace(FAMILIES[0], family=geometric), X), 0)
+    assert isinstance(updated, Geometric)
+
+
+def test_fixed_gaussian_is_a_multivariate_normal(rng):
+    """Rows of one cluster share a centre: their covariance is the variance, plus that of the centre."""
+    X = rng.normal(size=(4, 3))
+    expected = 0.0
+    for j in range(3):
+        centre = FIXED.variance[j] / FIXED.strength
+        covariance = FIXED.variance[j] * np.eye(4) + centre
+        expected += stats.multivariate_normal(np.full(4, FIXED.mean[j]), covariance).logpdf(X[:, j])
+    assert_allclose(FIXED.log_marginal(X), expected, rtol=1e-11)
+
+
+def test_fixed_gaussian_is_the_limit_of_a_certain_variance(rng):
+    X = rng.normal(size=(6, 3))
+    certain = DiagonalGaussian(FIXED.mean, FIXED.strength, 1e9, 1e9 * FIXED.variance)
+    assert_allclose(FIXED.log_marginal(X), certain.log_marginal(X), rtol=1e-6)
 
 
 @pytest.mark.parametrize("x", [0.0, 1.0, 7.0, 40.0, 3000.0])

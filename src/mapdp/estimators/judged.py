@@ -58,6 +58,7 @@ class Judged(Mixture):
         Examples
         --------
         >>> from sklearn.datasets import load_iris
+        >>> from mapdp import MAPDP
         >>> X = load_iris().data
         >>> sure = MAPDP(alpha=0.3).fit(X).uncertainty(X, n_sweeps=100)
         >>> sure.membership.shape[0] == 150 and bool((sure.stability <= 1.0).all())

@@ -15,9 +15,8 @@ from mapdp._lanes import LANES, load, spread, store
 from mapdp.exact import added, squares_about_mean, two_product
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.moments import column_moments
-from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_of_parts, log_rising, parted
+from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_of_product, log_rising, times
 
-_CHUNK = 8  # factors multiplied before their log is taken: beyond 1e38 each, densities go flat
 _SPENT = 1e-4  # below this share of the rate, what remains without a row is worked out exactly
 
 
@@ -203,9 +202,9 @@ def refresh(bank, k):
         bank.mean[j, k] = bank.sum_high[j, k] * inverse_strength
         bank.rate[j, k] = bank.prior.rate[j] * growth
         bank.weight[j, k] = half_width / bank.rate[j, k]
-        exponent, product = _times(exponent, product, growth, j)
+        exponent, product = times(exponent, product, growth, j)
     bank.power[k] = shape + 0.5
-    _refresh_constants(bank, k, strength, shape, _log_of_product(exponent, product))
+    _refresh_constants(bank, k, strength, shape, log_of_product(exponent, product))
 
 
 @inlined
@@ -213,22 +212,6 @@ def _growth_of(bank, j, k, inverse_n):
     """Return b / b0 of column j on chair k."""
     s, e = bank.sum_high[j, k], bank.sum_low[j, k]
     return _growth(bank, j, s, e, bank.square_high[j, k], bank.square_low[j, k], bank.n[k], inverse_n)
-
-
-@inlined
-def _times(exponent, product, factor, j):
-    """Multiply a running product 2^exponent * product by its factor number j."""
-    product *= factor
-    if j % _CHUNK == _CHUNK - 1:
-        e, product = parted(product)
-        exponent += e
-    return exponent, product
-
-
-@inlined
-def _log_of_product(exponent, product):
-    e, rest = parted(product)
-    return log_of_parts(exponent + e, rest)
 
 
 @inlined
@@ -258,8 +241,8 @@ def log_predictive(bank, x, n_chairs, scores, scratch):
         for j in range(n_features):
             residual = x[j] - load(mean[j], k)
             factor = 1.0 + load(weight[j], k) * (residual * residual)
-            exponent, product = _times(exponent, product, factor, j)
-        density = load(bank.constant, k) - load(bank.power, k) * _log_of_product(exponent, product)
+            exponent, product = times(exponent, product, factor, j)
+        density = load(bank.constant, k) - load(bank.power, k) * log_of_product(exponent, product)
         store(scores, k, load(scores, k) + density)
 
 
@@ -273,8 +256,8 @@ def log_leave_one_out(bank, k, x):
         kept = 1.0 - wider * bank.weight[j, k] * (residual * residual)
         if kept < _SPENT:
             kept = _rate_without(bank, j, k, x[j]) / bank.rate[j, k]
-        exponent, product = _times(exponent, product, kept, j)
-    return bank.constant_without[k] + (bank.power[k] - 1.0) * _log_of_product(exponent, product)
+        exponent, product = times(exponent, product, kept, j)
+    return bank.constant_without[k] + (bank.power[k] - 1.0) * log_of_product(exponent, product)
 
 
 @inlined
@@ -293,7 +276,7 @@ def log_marginal(bank, k):
     exponent, product = 0.0, 1.0
     inverse_n = 1.0 / max(n, 1.0)
     for j in range(bank.mean.shape[0]):
-        exponent, product = _times(exponent, product, _growth_of(bank, j, k, inverse_n), j)
-    rates = -0.5 * n * bank.prior.log_rates - (shape + 0.5 * n) * _log_of_product(exponent, product)
+        exponent, product = times(exponent, product, _growth_of(bank, j, k, inverse_n), j)
+    rates = -0.5 * n * bank.prior.log_rates - (shape + 0.5 * n) * log_of_product(exponent, product)
     level = log_rising(shape, 0.5 * n) - 0.5 * log((strength + n) / strength) - 0.5 * n * LOG_2PI
     return rates + bank.mean.shape[0] * level
