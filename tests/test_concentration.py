@@ -72,15 +72,38 @@ def test_the_density_of_log_alpha_has_mass_one(name, prior):
     assert_allclose(density.sum() * 0.001, 1.0, rtol=1e-3)
 
 
-@pytest.mark.parametrize("discount", [0.05, 0.3, 0.8])
-def test_the_mode_with_a_discount_is_the_best_of_a_grid(discount):
+DISCOUNTED = [(500, 7, 0.05), (500, 7, 0.8), (1000, 1000, 0.1), (10**6, 500, 0.3), (10**6, 999_990, 0.1)]
+
+
+@pytest.mark.parametrize(("n", "k", "discount"), DISCOUNTED)
+@pytest.mark.parametrize("name", ["inverse-gamma", ("gamma", 0.1, 0.001)])
+def test_the_mode_with_a_discount_is_a_top(n, k, discount, name):
+    """The slope of the log density, in 40 digits, changes its sign within 1e-8 of the mode."""
+    prior = InverseGammaPrior() if name == "inverse-gamma" else GammaPrior(0.1, 0.001)
+
+    def slope(u):
+        alpha = mpmath.e**u
+        clusters = (
+            alpha / discount * (mpmath.psi(0, alpha / discount + k) - mpmath.psi(0, alpha / discount))
+        )
+        rows = alpha * (mpmath.psi(0, alpha + n) - mpmath.psi(0, alpha))
+        if isinstance(prior, GammaPrior):
+            return clusters - rows + prior.shape - prior.rate * alpha
+        return clusters - rows + prior.scale / alpha - prior.shape
+
+    with mpmath.workdps(40):
+        u = mpmath.log(mpmath.mpf(map_alpha(n, k, prior=name, discount=discount)))
+        assert slope(u - mpmath.mpf("1e-8")) > 0 > slope(u + mpmath.mpf("1e-8"))
+
+
+def test_the_mode_with_a_discount_is_the_best_of_a_grid():
     prior, sizes = GammaPrior(1.0, 1.0), [300, 150, 40, 6, 2, 1, 1]
 
     def log_joint(u):
-        return PitmanYor(np.exp(u), discount).log_eppf(sizes) + prior.log_density(np.exp(u))
+        return PitmanYor(np.exp(u), 0.3).log_eppf(sizes) + prior.log_density(np.exp(u))
 
-    found = math.log(map_alpha(500, 7, prior=("gamma", 1.0, 1.0), discount=discount))
-    assert log_joint(found) >= max(log_joint(u) for u in np.linspace(-12.0, 8.0, 20_001)) - 1e-9
+    found = math.log(map_alpha(500, 7, prior=("gamma", 1.0, 1.0), discount=0.3))
+    assert log_joint(found) >= max(log_joint(u) for u in np.linspace(-12.0, 8.0, 2001)) - 1e-9
 
 
 @pytest.mark.parametrize(
@@ -95,14 +118,33 @@ def test_expected_clusters_are_those_of_seating_one_by_one(n, alpha, discount):
     assert_allclose(expected_clusters(n, alpha, discount), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("n", "alpha", "discount"),
+    [(10**6, 100.0, 1e-9), (1000, 1.0, 1e-12), (10**6, 1e8, 0.3), (10**6, 0.01, 0.9), (10**4, 3.0, 0.0)],
+)
+def test_expected_clusters_of_many_rows(n, alpha, discount):
+    """The closed form in 50 digits; without a discount, its limit."""
+    with mpmath.workdps(50):
+        a, d = mpmath.mpf(alpha), mpmath.mpf(discount)
+        if discount == 0.0:
+            exact = a * (mpmath.psi(0, a + n) - mpmath.psi(0, a))
+        else:
+            log_ratio = [mpmath.loggamma(x) for x in (a + d + n, a, a + n, a + d)]
+            exact = a / d * mpmath.expm1(log_ratio[0] + log_ratio[1] - log_ratio[2] - log_ratio[3])
+        assert_allclose(expected_clusters(n, alpha, discount), float(exact), rtol=1e-9)
+
+
 @pytest.mark.parametrize(("n", "k"), [(10, 2.0), (10, 9.9), (1000, 1.01), (10**6, 12.0), (10**6, 9e5)])
 def test_alpha_for_inverts_the_expectation(n, k):
     assert_allclose(expected_clusters(n, alpha_for(n, k)), k, rtol=1e-9)
 
 
-@pytest.mark.parametrize("discount", [0.1, 0.5])
-def test_alpha_for_inverts_the_expectation_under_a_discount(discount):
-    assert_allclose(expected_clusters(1000, alpha_for(1000, 60.0, discount), discount), 60.0, rtol=1e-9)
+@pytest.mark.parametrize(
+    ("n", "k", "discount"),
+    [(1000, 60.0, 0.1), (1000, 60.0, 0.5), (1000, 900.0, 1e-8), (10**6, 9e5, 0.01), (1000, 999.9999, 0.1)],
+)
+def test_alpha_for_inverts_the_expectation_under_a_discount(n, k, discount):
+    assert_allclose(expected_clusters(n, alpha_for(n, k, discount), discount), k, rtol=1e-8)
 
 
 @pytest.mark.parametrize("k", [8.0, 30.0, 500.0])
@@ -116,6 +158,9 @@ def test_discount_for_inverts_the_expectation(k):
         (lambda: map_alpha(10, 11), "k must be at most the number of rows, got k=11 and n=10"),
         (lambda: map_alpha(0, 1), "n must be at least 1, got 0"),
         (lambda: map_alpha(10, 2, prior="flat"), 'the prior of alpha must be ("gamma", shape, rate)'),
+        (lambda: map_alpha(10, 2, discount=1.5), "discount must be from 0 to below 1, got 1.5"),
+        (lambda: map_alpha(10, 2, discount=-0.5), "discount must not be negative, got -0.5"),
+        (lambda: expected_clusters(10, -1.0), "alpha must be positive and finite, got -1.0"),
         (lambda: alpha_for(10, 11.0), "expected clusters must be above 1 and below the 10 rows, got 11.0"),
         (lambda: alpha_for(1000, 1.5, 0.5), "expected clusters must be above"),
         (lambda: discount_for(1000, 2.0, 1.0), "with alpha=1.0 a discount gives from 7.485"),

@@ -35,6 +35,16 @@ def not_negative(name: str, number: object) -> float:
     return float(number)
 
 
+def discount(number: object) -> float:
+    """Return `number` as a float, or say what a Pitman-Yor discount is."""
+    if not_negative("discount", number) >= 1.0:
+        raise ValueError(
+            f"discount must be from 0 to below 1, got {number}. "
+            "Hint: 0 is the Dirichlet process; 0.25 allows more small clusters."
+        )
+    return float(number)  # type: ignore[arg-type]
+
+
 def truth(name: str, value: object) -> bool:
     """Return `value`, or say that it must be True or False."""
     if not isinstance(value, bool | np.bool_):

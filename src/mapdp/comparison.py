@@ -16,6 +16,7 @@ from mapdp import checks
 class Compared:
     """One model beside the others."""
 
+    position: int  # in the list that was given
     name: str
     n_clusters: int
     log_joint: float
@@ -29,10 +30,10 @@ class Comparison(list[Compared]):
     """The models, best held-out density first; prints as a table."""
 
     def __str__(self) -> str:
-        width = max(len(one.name) for one in self)
-        head = f"{'model':{width}s}  clusters     log joint      held-out (s.e.)     behind (s.e.)"
+        width = max((len(one.name) for one in self), default=5)
+        head = f"    {'model':{width}s}  clusters     log joint      held-out (s.e.)     behind (s.e.)"
         lines = [
-            f"{one.name:{width}s}  {one.n_clusters:8d}  {one.log_joint:12.1f}  "
+            f"{one.position:2d}  {one.name:{width}s}  {one.n_clusters:8d}  {one.log_joint:12.1f}  "
             f"{one.held_out:10.4f} ({one.held_out_error:.4f})  {one.behind:8.4f} ({one.behind_error:.4f})"
             for one in self
         ]
@@ -55,9 +56,10 @@ def compare(models: Sequence[Any], X: Any, *, n_folds: int = 5) -> Comparison:
     Returns
     -------
     Comparison
-        A list that prints as a table, best held-out density first. Joints of models with different
-        likelihoods can be compared, too: all are log p(x, z). Give classes of families, not priors
-        made from all rows, as those have seen the rows that are left out.
+        A list that prints as a table, best held-out density first. Joints can be compared where the
+        columns are of the same kinds: all are log p(x, z). Give classes of families, not priors made from
+        all rows, as those have seen the rows that are left out; only `Categorical` needs its levels from
+        all of them.
 
     Examples
     --------
@@ -70,16 +72,26 @@ def compare(models: Sequence[Any], X: Any, *, n_folds: int = 5) -> Comparison:
     """
     n_folds = checks.whole("n_folds", n_folds, 2)
     for model in models:
-        check_is_fitted(model)
-        if not hasattr(model, "log_joint_"):
-            raise TypeError(
-                f"models must have a joint and a density, got {type(model).__name__}. "
-                "Hint: MAPDP and GibbsDPM have."
-            )
+        _check(model, len(X))
     densities = [_left_out(model, X, n_folds) for model in models]
-    best = max(densities, key=lambda density: density.mean())
-    rows = [_compared(model, density, best) for model, density in zip(models, densities, strict=True)]
+    best = max(densities, key=lambda density: density.mean(), default=None)
+    rows = [_compared(place, models[place], density, best) for place, density in enumerate(densities)]
     return Comparison(sorted(rows, key=lambda one: -one.held_out))
+
+
+def _check(model: Any, n_rows: int) -> None:
+    """Say what is wrong with a model, before any is fitted again."""
+    check_is_fitted(model)
+    if not hasattr(model, "log_joint_"):
+        raise TypeError(
+            f"models must have a joint and a density, got {type(model).__name__}. "
+            "Hint: MAPDP and GibbsDPM have."
+        )
+    if len(model.labels_) != n_rows:
+        raise ValueError(
+            f"X must be the {len(model.labels_)} rows that were fitted, got {n_rows}. "
+            "Hint: fit all models with the same rows first."
+        )
 
 
 def _left_out(model: Any, X: Any, n_folds: int) -> np.ndarray:
@@ -88,13 +100,22 @@ def _left_out(model: Any, X: Any, n_folds: int) -> np.ndarray:
     part_of = np.random.default_rng(0).permutation(np.arange(len(X)) % n_folds)
     for part in range(n_folds):
         kept, new = np.flatnonzero(part_of != part), np.flatnonzero(part_of == part)
-        fitted = clone(model).fit(_safe_indexing(X, kept))
+        fitted = _without_labels_of(model, new).fit(_safe_indexing(X, kept))
         density[new] = fitted.score_samples(_safe_indexing(X, new))
     return density
 
 
-def _compared(model: Any, density: np.ndarray, best: np.ndarray) -> Compared:
+def _without_labels_of(model: Any, rows: np.ndarray) -> Any:
+    """Return the model to be fitted again; labels that it begins with lose these rows."""
+    again = clone(model)
+    if not isinstance(again.init, str):
+        again.set_params(init=np.delete(np.asarray(again.init), rows))
+    return again
+
+
+def _compared(position: int, model: Any, density: np.ndarray, best: Any) -> Compared:
     return Compared(
+        position=position,
         name=_name_of(model),
         n_clusters=model.n_clusters_,
         log_joint=model.log_joint_,

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from mapdp import checks
@@ -112,7 +112,7 @@ def most_probable_alpha(n: int, k: int, prior: AlphaPrior, discount: float = 0.0
     u = math.log(max(k, 1) / math.log(n + 1.0))
     for _ in range(200):  # every step halves the range at least, so this is more than enough
         alpha = math.exp(u)
-        slope = prior.slope(alpha) + _slope_of_k(alpha, n, k)
+        slope = prior.slope(alpha) + (k - n) - _less_than_all(n, alpha)
         low, high = (u, high) if slope > 0.0 else (low, u)
         step = -slope / (prior.curvature(alpha) - _spread_of_k(alpha, n))
         u, before = u + step, u
@@ -124,29 +124,28 @@ def most_probable_alpha(n: int, k: int, prior: AlphaPrior, discount: float = 0.0
 
 
 def _mode_with_discount(n: int, k: int, prior: AlphaPrior, discount: float) -> float:
-    """Return the same under a Pitman-Yor process, where the log density need not be concave."""
-    taken = discount * np.arange(k)
+    """Return the same under a Pitman-Yor process, where there may be several peaks: the highest one."""
 
-    def cost(u: float) -> float:
+    def slope(u: float) -> float:
         alpha = math.exp(u)
-        rising = float(gammaln(alpha + n) - gammaln(alpha))
-        return rising - float(np.log(alpha + taken).sum()) - prior.log_density(alpha)
+        of_clusters = _less_than_all(k, alpha / discount)  # they have the weights alpha + discount j
+        return prior.slope(alpha) + (k - n) + of_clusters - _less_than_all(n, alpha)
 
-    rough = np.linspace(-12.0, 12.0, 97)
-    best = rough[np.argmin([cost(u) for u in rough])]
-    found = minimize_scalar(
-        cost, bounds=(best - 0.25, best + 0.25), method="bounded", options={"xatol": 1e-10}
-    )
-    return math.exp(found.x)
+    def height(u: float) -> float:
+        alpha = math.exp(u)
+        opened = float(np.log(alpha + discount * np.arange(k)).sum())
+        return opened + float(gammaln(alpha) - gammaln(alpha + n)) + prior.log_density(alpha)
+
+    grid = np.arange(-_FARTHEST, _FARTHEST + 0.5, 0.5)
+    slopes = np.array([slope(u) for u in grid])
+    tops = np.flatnonzero((slopes[:-1] > 0.0) & (slopes[1:] <= 0.0))
+    peaks = [brentq(slope, grid[top], grid[top + 1], xtol=1e-13) for top in tops]
+    return math.exp(max(peaks, key=height))
 
 
-def _slope_of_k(alpha: float, n: int, k: int) -> float:
-    """Return the derivative by log alpha of log p(K | alpha): k minus the expected number of clusters.
-
-    Where alpha is large nearly all rows are expected to be apart, so those that are not are counted
-    instead.
-    """
-    return k - expected_clusters(n, alpha) if alpha < 10.0 * n else (k - n) + _expected_together(n, alpha)
+def _less_than_all(n: int, alpha: float) -> float:
+    """Return the expected number of clusters less n, with few digits lost however large alpha is."""
+    return -_expected_together(n, alpha) if alpha >= 10.0 * n else expected_clusters(n, alpha) - n
 
 
 def _expected_together(n: int, alpha: float) -> float:
@@ -177,13 +176,29 @@ def expected_clusters(n: int, alpha: float, discount: float = 0.0) -> float:
     >>> round(expected_clusters(3, 1.0), 6)  # 1 + 1/2 + 1/3
     1.833333
     """
-    if discount > 0.0:
-        steps = gammaln([alpha + discount + n, alpha, alpha + n, alpha + discount])
-        return alpha / discount * math.expm1(steps[0] + steps[1] - steps[2] - steps[3])
+    checks.positive("alpha", alpha, "try 1.0.")
+    if checks.discount(discount) > 0.0:
+        return alpha / discount * math.expm1(_log_growth(n, alpha, discount))
     first = np.arange(min(n, _FEW))
     a, m = alpha + _FEW, n - _FEW
     rest = alpha * (math.log1p(m / a) + _stirling_step(a, m)) if m > 0 else 0.0
     return float((alpha / (alpha + first)).sum()) + rest
+
+
+def _log_growth(n: int, alpha: float, discount: float) -> float:
+    """Return the sum of log(1 + discount / (alpha + i)) over i < n, by Euler and Maclaurin's formula."""
+    first = np.arange(min(n, _FEW))
+    total = float(np.log1p(discount / (alpha + first)).sum())
+    if n <= _FEW:
+        return total
+    a, b = alpha + _FEW, alpha + n
+    total += b * math.log1p(discount / b) - a * math.log1p(discount / a)
+    total += discount * math.log1p((n - _FEW) / (a + discount))
+    total += 0.5 * (math.log1p(discount / a) - math.log1p(discount / b))
+    for power, weight in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680)):
+        steps = [-(x**-power) * math.expm1(-power * math.log1p(discount / x)) for x in (a, b)]
+        total += weight * (steps[0] - steps[1])
+    return total
 
 
 def _spread_of_k(alpha: float, n: int) -> float:
@@ -209,9 +224,11 @@ def alpha_for(n: int, k: float, discount: float = 0.0) -> float:
     if not least < k < n:
         raise ValueError(
             f"expected clusters must be above {least:.4g} and below the {n} rows, got {k}. "
-            "Hint: a smaller discount allows fewer clusters."
+            "Hint: a discount raises the least; 1.1 says that more than one would surprise you."
         )
     most = _FARTHEST if discount == 0.0 else math.log(alpha_for(n, k))  # a discount adds clusters
+    if discount > 0.0 and expected_clusters(n, math.exp(most), discount) <= k:
+        return math.exp(most)  # so close to all rows that the discount is lost in rounding
     return math.exp(
         brentq(lambda u: expected_clusters(n, math.exp(u), discount) - k, -30.0, most, xtol=1e-14)
     )

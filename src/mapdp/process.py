@@ -6,6 +6,7 @@ one number and one short table, and a new prior is a few lines here and none els
 """
 
 import dataclasses
+import functools
 import math
 from typing import Any
 
@@ -82,11 +83,7 @@ class PitmanYor(Process):
     discount: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.discount < 1.0:
-            raise ValueError(
-                f"discount must be from 0 to below 1, got {self.discount}. "
-                "Hint: 0 is the Dirichlet process; 0.25 allows more small clusters."
-            )
+        checks.discount(self.discount)
         checks.positive("alpha", self.alpha, _ALPHA_HINT)
 
     def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
@@ -154,34 +151,38 @@ class MixtureOfFiniteMixtures(Process):
         """Return log(concentration V(K + 1) / V(K)), where V(0) stands for 1."""
         taken = np.asarray(n_clusters)
         least, most = int(taken.min()), int(taken.max())
-        log_v = self._log_v(np.arange(least, most + 2), n_rows)
+        log_v = _log_v(self.concentration, self.rate, least, most + 1, n_rows)
         return math.log(self.concentration) + (log_v[1:] - log_v[:-1])[taken - least]
-
-    def _log_v(self, t: np.ndarray, n: int) -> np.ndarray:
-        """Return log V_n(t): what the number of components beyond the t seen ones adds up to.
-
-        The sum over components falls off at least as a Poisson distribution does.
-        """
-        extra = np.arange(int(self.rate + 20.0 * math.sqrt(self.rate)) + 60)
-        k = t[:, None] + extra
-        log_prior = (
-            np.log(np.maximum(k, 1)) + (k - 1) * math.log(self.rate) - gammaln(extra + 1.0) - self.rate
-        )
-        spread = self.concentration * np.maximum(k, 1)
-        log_v = np.logaddexp.reduce(log_prior + gammaln(spread) - gammaln(spread + n), axis=1)
-        return np.where(t == 0, 0.0, log_v)
 
     def log_total(self, n: float) -> float:
         """The weights of all partitions add up to one."""
         return 0.0
 
 
+@functools.lru_cache(maxsize=64)  # every state of a search asks for the same
+def _log_v(concentration: float, rate: float, least: int, most: int, n: int) -> np.ndarray:
+    """Return log V_n(t) of Miller and Harrison for t from least to most, 0 for t = 0.
+
+    It is what the number of components beyond the t seen ones adds up to; the sum falls off at least as a
+    Poisson distribution does.
+    """
+    t, extra = np.arange(least, most + 1), np.arange(int(rate + 20.0 * math.sqrt(rate)) + 60)
+    k = t[:, None] + extra
+    log_prior = np.log(np.maximum(k, 1)) + (k - 1) * math.log(rate) - gammaln(extra + 1.0) - rate
+    spread = concentration * np.maximum(k, 1)
+    log_v = np.logaddexp.reduce(log_prior + gammaln(spread) - gammaln(spread + n), axis=1)
+    return np.where(t == 0, 0.0, log_v)
+
+
 def make_process(alpha: object, discount: float, process: Process | str | None = None) -> Process:
     """Return the process that an estimator's parameters name."""
+    if process is None:
+        return PitmanYor(checks.positive("alpha", alpha, _ALPHA_HINT), checks.discount(discount))
+    if discount != 0.0:
+        raise ValueError(
+            f"discount must be left at 0 beside process, got {discount}. Hint: it has its own."
+        )
     if isinstance(process, Process):
         return process
-    if process is not None:
-        checks.one_of("process", process, ("mfm",))
-        return MixtureOfFiniteMixtures()
-    alpha = checks.positive("alpha", alpha, _ALPHA_HINT)
-    return PitmanYor(alpha, checks.not_negative("discount", discount))
+    checks.one_of("process", process, ("mfm",), "a Process or ")
+    return MixtureOfFiniteMixtures()

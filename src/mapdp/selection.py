@@ -39,7 +39,7 @@ class Tried(NamedTuple):
 def map_alpha(n: int, k: int, prior: object = "inverse-gamma", discount: float = 0.0) -> float:
     """Return the most probable alpha given k clusters of n rows.
 
-    It is the mode of the density of log alpha, which has one peak.
+    It is the mode of the density of log alpha, which has one peak where there is no discount.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def map_alpha(n: int, k: int, prior: object = "inverse-gamma", discount: float =
     >>> round(map_alpha(600, 18, prior="inverse-gamma"), 4)
     3.2862
     """
-    n, k = checks.whole("n", n, 1), checks.whole("k", k, 1)
+    n, k, discount = checks.whole("n", n, 1), checks.whole("k", k, 1), checks.discount(discount)
     if k > n:
         raise ValueError(f"k must be at most the number of rows, got k={k} and n={n}. Hint: swap them?")
     return most_probable_alpha(n, k, make_prior(prior), discount)
@@ -209,8 +209,13 @@ def sensitivity(
     [3, 3]
     """
     rows = np.ascontiguousarray(X, dtype=np.float64)
+    if rows.ndim != 2 or len(rows) < 2 or not len(alphas):
+        raise ValueError(
+            f"X must be a table of two rows or more, and alphas at least one, got shape {rows.shape} and "
+            f"{len(alphas)} alphas. Hint: X.reshape(-1, 1) makes a table of one column."
+        )
     checks.finite(rows, None)
-    checks.whole("n_folds", n_folds, 2)
+    n_folds = min(checks.whole("n_folds", n_folds, 2), len(rows))
     ordered = sorted(checks.positive("alphas", alpha, "try [0.3, 1.0, 3.0].") for alpha in alphas)
     found = []
     for scale in scales:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
-from mapdp import DirichletProcess, PitmanYor, sample_crp
+from mapdp import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor, sample_crp
 from tests.contract.cases import over_processes
 from tests.partitions import all_partitions, canonical
 
@@ -72,8 +73,19 @@ def test_bad_alpha_is_named(alpha):
 
 @pytest.mark.parametrize("discount", [-0.1, 1.0, 2.0])
 def test_bad_discount_is_named(discount):
-    with pytest.raises(ValueError, match="discount must be from 0 to below 1"):
+    with pytest.raises(ValueError, match=f"discount must .*got {discount}"):
         PitmanYor(1.0, discount)
+
+
+def test_a_mixture_of_finite_mixtures_is_a_sum_over_the_number_of_components():
+    """K components with probability Poisson(K - 1), Dirichlet weights: the chance of [0, 0, 1], by hand."""
+    rate, gamma, total = 1.5, 0.8, 0.0
+    for components in range(1, 80):
+        prior = stats.poisson(rate).pmf(components - 1)
+        rising = gamma * components * (gamma * components + 1) * (gamma * components + 2)
+        total += prior * components * (components - 1) * gamma * (gamma + 1) * gamma / rising
+    process = MixtureOfFiniteMixtures(concentration=gamma, rate=rate)
+    assert_allclose(np.exp(process.log_eppf([2, 1])), total, rtol=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [1e7, 1e12, 1e15])

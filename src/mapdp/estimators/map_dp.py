@@ -90,8 +90,8 @@ class MAPDP(Judged):
         What each sweep and each round of moves did; the joint never drops. Where alpha is learned, the
         joint of the trace has the density of log alpha, too.
     inits_ : list of Init
-        For each start its joint, its number of clusters and its agreement with the outcome; where a grid of
-        alphas is tried, all starts are made with alpha 1.
+        For each start its joint, its number of clusters and its agreement with the outcome; by "nll" all
+        starts are made with alpha 1.
     n_iter_ : int
         Number of sweeps after the start.
     family_ : Family
@@ -191,10 +191,11 @@ class MAPDP(Judged):
         """Check the parameters before any work."""
         if isinstance(self.alpha, str):
             checks.one_of("alpha", self.alpha, ALPHA_RULES, "a positive number or ")
-        if self.alpha != "auto" and (self.process is not None or self.expected_clusters is not None):
+        told = [name for name in ("process", "expected_clusters") if getattr(self, name) is not None]
+        if told and (self.alpha != "auto" or len(told) > 1):
             raise ValueError(
-                "alpha must be left at 'auto' beside process or expected_clusters, "
-                f"got {self.alpha!r}. Hint: they say it all."
+                f"give one of alpha, process and expected_clusters, got alpha={self.alpha!r} and "
+                f"{' and '.join(told)}. Hint: each of them says it all."
             )
         make_process(1.0 if isinstance(self.alpha, str) else self.alpha, self.discount, self.process)
         make_prior(self.alpha_prior)

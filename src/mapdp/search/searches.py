@@ -75,7 +75,10 @@ def search(problem: Problem, name: str, start: Start) -> Found:
 def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
     run = Run(problem, _first_state(problem, start))
     run.start(start.order)
-    return run.finished(climb(run, start.rng))
+    converged = climb(run, start.rng)
+    if not converged:
+        run.learn_alpha()
+    return run.finished(converged)
 
 
 def _first_state(problem: Problem, start: Start) -> State:
