@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mapdp import MAPDP, DiagonalGaussian, DPMeans
+from mapdp import MAPDP, DPMeans, FixedGaussian
 from mapdp.search.dp_means import Start, dp_means, farthest_first_penalty
 from tests.data import UCI, uci
 from tests.partitions import all_partitions, canonical
@@ -80,15 +80,14 @@ def test_it_is_the_limit_of_small_variance(seed):
     X, _ = make_blobs(60, centers=4, cluster_std=1.0, random_state=seed)
     X -= X.mean(axis=0)
     lam, rho, sigma = 20.0, 100.0, 0.05
-    certain = 1e6  # shape of the Gamma prior: the variance is sigma to one part in a thousand
-    family = DiagonalGaussian(mean=[0.0, 0.0], strength=sigma / rho, shape=certain, rate=certain * sigma)
+    family = FixedGaussian(mean=[0.0, 0.0], strength=sigma / rho, variance=sigma)
     alpha = (1.0 + rho / sigma) * np.exp(-lam / (2.0 * sigma))
     hard = DPMeans(lam, n_init=20).fit(X)
     soft = MAPDP(alpha, family=family, init=hard.labels_, search="icm").fit(X)
     assert canonical(soft.labels_) == canonical(hard.labels_)
     free = MAPDP(alpha, family=family, n_init=4).fit(X)
     assert objective(X, free.labels_, lam) == pytest.approx(hard.objective_, rel=1e-9)
-    wide = MAPDP(1.0, family=DiagonalGaussian([0.0, 0.0], 0.5, certain, certain * 50.0)).fit(X)
+    wide = MAPDP(1.0, family=FixedGaussian([0.0, 0.0], 0.5, 50.0)).fit(X)
     assert canonical(wide.labels_) != canonical(hard.labels_)
 
 
