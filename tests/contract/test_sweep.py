@@ -62,18 +62,18 @@ def test_a_survey_finds_by_how_much_each_row_prefers_its_chair(case, process, rn
 
 @over_families
 def test_settling_the_border_ends_where_nobody_moves(case, rng):
-    X, process = case.rows(rng, 200), PROCESSES["dp"]
+    X, process = case.rows(rng, 100), PROCESSES["dp"]
     encoded = case.family.encode(X)
-    runs = [run_from(encoded, case.family, process, rng.integers(0, 4, 200)) for _ in range(3)]
+    runs = [run_from(encoded, case.family, process, rng.integers(0, 4, 100)) for _ in range(3)]
     visited = []
     for run in runs:
-        run.start(np.arange(200, dtype=np.int32))
+        run.start(np.arange(100, dtype=np.int32))
         start, visit, seen = run.state.labels.copy(), run.visit, []
         run.visit = lambda rows, visit=visit, seen=seen: (seen.append(rows), visit(rows))[1]
         assert run.settle_border()
         visited.append((start, seen, run))
         assert (np.diff([step.log_joint for step in run.trace]) > -1e-9).all()
-        assert visit(np.arange(200, dtype=np.int32)) == 0
+        assert visit(np.arange(100, dtype=np.int32)) == 0
     start, seen, run = visited[0]
     naive = start
     for rows in seen:

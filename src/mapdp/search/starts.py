@@ -12,7 +12,7 @@ from mapdp.state import State, new_state
 
 NAMES = ("sequential", "single", "singletons")
 FEW = 64  # rows, or fewer
-_TRIES = 12  # random partitions of a few rows
+_TRIES = 20  # random partitions of a few rows
 _SEEDS = 64  # more than most tables have clusters: too many are merged, too few are hard to find
 
 
