@@ -260,7 +260,7 @@ def error_of(call):
         ({"alpha_prior": ("gamma", 1.0, -1.0)}, "the prior of alpha must be positive and finite, got -1.0"),
         ({"alpha_prior": ("gamma", 1.0, 1.0), "discount": 0.2}, "alpha is drawn under a Dirichlet process"),
         ({"alpha_prior": "inverse-gamma"}, "alpha is drawn under a Dirichlet process"),
-        ({"process": "chinese"}, "process must be one of 'mfm', got 'chinese'"),
+        ({"process": "chinese"}, "process must be a Process or one of 'mfm', got 'chinese'"),
         ({"collapsed": False, "family": Poisson(1.0, 1.0)}, "collapsed=False needs a Gaussian family"),
         ({"n_sweeps": "raftery-lewis", "max_sweeps": 10}, "max_sweeps must be at least 937, got 10"),
         ({"n_sweeps": "raftery-lewis", "accuracy": (0.0, 0.1, 0.9)}, "q must be between 0 and 1"),

@@ -1,14 +1,15 @@
 """One likelihood per file; import them from here."""
 
 from mapdp.families.bernoulli import Bernoulli
+from mapdp.families.binomial import Binomial
 from mapdp.families.categorical import Categorical
 from mapdp.families.diagonal_gaussian import DiagonalGaussian
 from mapdp.families.exponential import Exponential
 from mapdp.families.fixed_gaussian import FixedGaussian
 from mapdp.families.gaussian import Gaussian
+from mapdp.families.negative_binomial import Geometric, NegativeBinomial
 from mapdp.families.poisson import Poisson
 from mapdp.families.product import Product
-from mapdp.families.trials import Binomial, Geometric, NegativeBinomial
 
 __all__ = [
     "Bernoulli",
