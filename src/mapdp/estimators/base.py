@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from mapdp.predictive import log_sum, reduced_scores
 from mapdp.process import Process
 from mapdp.state import State, predictive_bank
 from mapdp.tables import matrix_for, names_of
-from mapdp.trace import Step
+from mapdp.trace import Step, silent
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -24,8 +25,17 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(0 if random_state is None else random_state)
 
 
-def print_hundredth(step: Step) -> None:
-    """Print every hundredth sweep of a sampler."""
+def cores(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` allows; None allows one for each core."""
+    return effective_n_jobs(-1 if n_jobs is None else n_jobs)
+
+
+def teller_of_sweeps(verbose: int) -> Callable[[Step], None]:
+    """Return who is told of a sampler's sweeps: nobody, or one who prints every hundredth."""
+    return _print_hundredth if verbose else silent
+
+
+def _print_hundredth(step: Step) -> None:
     if step.sweep % 100 == 0:
         print(step, flush=True)
 

@@ -4,14 +4,13 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
 from mapdp.concentration import GammaPrior, make_prior
 from mapdp.diagnostics import RafteryLewis, least_sweeps, to_arviz
-from mapdp.estimators.base import Mixture, generator, print_hundredth
+from mapdp.estimators.base import Mixture, cores, generator, teller_of_sweeps
 from mapdp.family import Family
 from mapdp.model import seated, state_log_joint
 from mapdp.predictive import log_density
@@ -20,7 +19,6 @@ from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
-from mapdp.trace import silent
 
 UNTIL_CONTENT = "raftery-lewis"
 
@@ -217,11 +215,10 @@ class GibbsDPM(Mixture):
 
     def _sampled(self, posterior: Posterior) -> sampler.Outcome:
         """Let the chains run for as long as asked."""
-        n_jobs = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        n_jobs = cores(self.n_jobs)
         rngs = generator(self.random_state).spawn(self.n_chains)
         chains = sampler.started(posterior, self.init, rngs, n_jobs)
-        tell = print_hundredth if self.verbose else silent
-        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, tell)
+        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, teller_of_sweeps(self.verbose))
         if self.n_sweeps == UNTIL_CONTENT:
             self.raftery_lewis_ = sampler.advance_until_content(chains, self._rule(), self.max_sweeps, plan)
             forgotten = max(need.burn_in for need in self.raftery_lewis_)

@@ -4,15 +4,13 @@ import time
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from mapdp import checks
-from mapdp.estimators.base import Mixture, generator, print_hundredth
+from mapdp.estimators.base import Mixture, cores, generator, teller_of_sweeps
 from mapdp.model import seated, state_log_joint
 from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
 from mapdp.sampling.uncertainty import Uncertainty, uncertainty_of
-from mapdp.trace import silent
 
 
 class Judged(Mixture):
@@ -68,10 +66,10 @@ class Judged(Mixture):
         checks.whole("n_sweeps", n_sweeps, 1)
         limit = np.inf if seconds is None else checks.positive("seconds", seconds, "None has no limit.")
         deadline = time.perf_counter() + limit
-        n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        n_threads = cores(n_jobs)
         rngs = generator(random_state).spawn(checks.whole("n_chains", n_chains, 1))
-        chains = sampler.started(posterior, self.labels_, rngs, n_jobs)
-        plan = sampler.Plan(0, 1, n_jobs, print_hundredth if verbose else silent)
+        chains = sampler.started(posterior, self.labels_, rngs, n_threads)
+        plan = sampler.Plan(0, 1, n_threads, teller_of_sweeps(verbose))
         samples = sampler.sample_within(chains, n_sweeps, deadline, plan)
         return uncertainty_of(self.labels_, samples)
 

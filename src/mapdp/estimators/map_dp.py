@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mapdp import checks, selection
 from mapdp.concentration import alpha_for, make_prior
-from mapdp.estimators.base import generator
+from mapdp.estimators.base import cores, generator
 from mapdp.estimators.judged import Judged
 from mapdp.families import DiagonalGaussian
 from mapdp.family import Family
@@ -211,8 +211,7 @@ class MAPDP(Judged):
         rows = self._read(X)
         prior = make_prior(self.alpha_prior) if self._alpha_rule(len(rows)) == "map" else None
         process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
-        n_threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        limits = (self.max_iter, self.tol, n_threads, self._tell)
+        limits = (self.max_iter, self.tol, cores(self.n_jobs), self._tell)
         problem = Problem(rows, self.family_, process, prior, *limits)
         if isinstance(self.family, str):
             families = [DiagonalGaussian.empirical(rows, scale=scale) for scale in selection.SCALES]
