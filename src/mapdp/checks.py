@@ -103,6 +103,13 @@ def every_cell(X: np.ndarray, good: np.ndarray, rule: str, hint: str, names: Nam
     raise ValueError(f"{rule}, got {X[i, j]} in {column_name(int(j), names)}, row {i}. Hint: {hint}")
 
 
+def finite_or_gap(X: np.ndarray, names: Names) -> None:
+    """Raise where a cell is infinite; NaN is a gap."""
+    if not np.isfinite(X.sum(dtype=np.float64)):
+        hint = "leave the cell empty (NaN) where the value is not known."
+        every_cell(X, ~np.isinf(X), "X must not be infinite", hint, names)
+
+
 def finite(X: np.ndarray, names: Names) -> None:
     """Raise where a cell is NaN or infinite; the sum is looked at first, as it needs no memory."""
     if np.isfinite(X.sum(dtype=np.float64)):

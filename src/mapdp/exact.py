@@ -23,6 +23,13 @@ def two_product(a, b):
 
 
 @inlined
+def several(high, low, times):
+    """Return an exact sum so many times."""
+    product, lost = two_product(high, times)
+    return product, lost + low * times
+
+
+@inlined
 def added(high, low, number, error):
     """Add a number, and what it lost to rounding before, to an exact sum."""
     s, e = two_sum(high, number)

@@ -40,8 +40,8 @@ def remove(bank, k, x):
 
 
 @verb
-def pour(bank, k, other, j):
-    """Add all that chair j of another bank knows to chair k."""
+def pour(bank, k, other, j, times):
+    """Add all that chair j of another bank knows to chair k, so many times; -1 takes it off again."""
 
 
 @verb
@@ -138,6 +138,27 @@ class Family:
             if isinstance(value := getattr(self, field.name), np.ndarray)
         }
         return dataclasses.replace(self, **spread)  # type: ignore[type-var]
+
+    def column(self, j: int) -> "Family":
+        """Return this family for column j alone."""
+        one = {
+            field.name: value[j : j + 1]
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+        return dataclasses.replace(self, **one)  # type: ignore[type-var]
+
+    @property
+    def cell(self) -> Any:
+        """Return the prior of a one-column family as `families.cells` reads it."""
+        raise TypeError(
+            f"{type(self).__name__} does not describe columns one by one. "
+            "Hint: a family with independent columns does, such as DiagonalGaussian."
+        )
+
+    def learned(self, sums: Any) -> "Family":
+        """Return a one-column family after the cells that these `families.cells.Sums` tell of."""
+        raise NotImplementedError
 
     @property
     def origin(self) -> np.ndarray:

@@ -91,15 +91,15 @@ def _cross_validated(
     problems: Sequence[Problem], first: int, name: str, n_folds: int, rng: np.random.Generator
 ) -> _HeldOut:
     """Judge problems with the same rows by rows that are left out in turn."""
-    X = problems[0].X
-    fold_of = rng.permutation(np.arange(len(X)) % n_folds)
+    n_rows = len(problems[0].X)
+    fold_of = rng.permutation(np.arange(n_rows) % n_folds)
     clusters, density = np.zeros((2, len(problems)))
     for fold in range(n_folds):
-        kept, new = (np.ascontiguousarray(X[rows]) for rows in (fold_of != fold, fold_of == fold))
-        smaller = [problem._replace(X=kept, tell=silent) for problem in problems]
+        new = problems[0].among(fold_of == fold).X
+        smaller = [problem.among(fold_of != fold)._replace(tell=silent) for problem in problems]
         for g, found in enumerate(_along(smaller, first, name, rng)):
             clusters[g] += found.state.n_clusters / n_folds
-            density[g] += log_density(new, found.state, problems[g].family, found.process).sum() / len(X)
+            density[g] += log_density(new, found.state, problems[g].family, found.process).sum() / n_rows
     return _HeldOut(clusters, density)
 
 
@@ -222,7 +222,7 @@ def sensitivity(
         family = kind.empirical(rows, scale=scale)
         encoded, rng = family.encode(rows), np.random.default_rng(0)
         problems = [
-            Problem(encoded, family, PitmanYor(alpha, discount), None, 1000, 0.0, 1, silent)
+            Problem(encoded, encoded, family, PitmanYor(alpha, discount), None, 1000, 0.0, 1, silent)
             for alpha in ordered
         ]
         whole = _along(problems, len(problems) // 2, "split-merge", rng)

@@ -1,17 +1,156 @@
-"""Knows how what users pass becomes a matrix of numbers with named columns."""
+"""Knows how what users pass becomes columns of numbers, or of words, with names.
 
-from typing import Any
+The one idea: a table is a list of `Raw` columns, whatever it came in (narwhals knows pandas, polars and
+Arrow), and a gap is NaN among numbers and None among words.
+"""
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from mapdp.checks import Names, column_name
 
+NO_ANSWER = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "<na>"})  # words for "missing"
+_DAY = 86_400e6  # microseconds
+
+
+class Raw(NamedTuple):
+    """One column as it was passed."""
+
+    name: object  # None where the table has no names
+    cells: np.ndarray  # (N,) floats with NaN, or words with None
+    is_text: bool = False
+    unit: str = ""  # "days" for dates and times, "truth" for yes and no
+    ranks: tuple[str, ...] = ()  # all words in their order, where the column says that they have one
+
+
+def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
+    """Return the columns of X; remember their names where `reset`."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        _check_names(frame.columns)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _check_shape(frame.shape)
+        return [_from_series(frame[name], X) for name in frame.columns]
+    if getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and np.ndim(X) == 2:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _check_shape(X.shape)
+        return [_from_objects(None, column) for column in np.asarray(X).T]
+    rows = matrix_for(estimator, X, reset=reset)
+    return [Raw(None, column) for column in rows.T]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"columns must have different names, got {twice[0]!r} twice. Hint: rename one.")
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    for length, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if length == 0:
+            raise ValueError(
+                f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required. "
+                "Hint: the table is empty."
+            )
+
+
+def _from_series(series: Any, X: Any) -> Raw:
+    """Turn a column of a data frame into numbers or words."""
+    dtype = series.dtype
+    if dtype == nw.Boolean:
+        return Raw(series.name, _floats(series), unit="truth")
+    if dtype.is_numeric():
+        return Raw(series.name, _floats(series))
+    if dtype.is_temporal():
+        return Raw(series.name, _days(series), unit="days")
+    if isinstance(dtype, nw.Enum) or _is_ordered_arrow(X, series.name):
+        ranks = dtype.categories if isinstance(dtype, nw.Enum) else _arrow_ranks(X, series.name)
+        return _from_objects(series.name, series.to_list(), tuple(map(str, ranks)))
+    return _from_objects(series.name, series.to_list())
+
+
+def _floats(series: Any) -> np.ndarray:
+    """Return numbers with NaN for nulls."""
+    return np.asarray(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+
+
+def _days(series: Any) -> np.ndarray:
+    """Return dates and times as days since 1970, spans of time as days."""
+    if series.dtype == nw.Duration:
+        return _floats(series.dt.total_microseconds()) / _DAY
+    if series.dtype == nw.Time:
+        seconds = [t and t.hour * 3600 + t.minute * 60 + t.second + t.microsecond / 1e6 for t in series]
+        return np.array([np.nan if s is None else s / 86_400.0 for s in seconds])
+    return _floats(series.dt.timestamp("us")) / _DAY
+
+
+def _is_ordered_arrow(X: Any, name: str) -> bool:
+    """Say whether a column of an Arrow table is a dictionary whose values have an order."""
+    field = X.schema.field(name) if hasattr(getattr(X, "schema", None), "field") else None
+    return bool(getattr(getattr(field, "type", None), "ordered", False))
+
+
+def _arrow_ranks(X: Any, name: str) -> list[str]:
+    return X.column(name).combine_chunks().dictionary.to_pylist()
+
+
+def _from_objects(name: object, cells: Any, ranks: tuple[str, ...] = ()) -> Raw:
+    """Turn cells of any kind into words, or into numbers where all of them are."""
+    words = np.empty(len(cells), dtype=object)
+    words[:] = [_word(cell) for cell in cells]
+    if not ranks:
+        try:
+            return Raw(name, np.array([np.nan if word is None else float(word) for word in words]))
+        except ValueError:
+            pass
+    return Raw(name, words, is_text=True, ranks=ranks)
+
+
+def _word(cell: Any) -> str | None:
+    """Return what a cell says, None where it says nothing."""
+    if cell is None or cell != cell:  # NaN and its kin differ from themselves
+        return None
+    if isinstance(cell, dict | list | tuple | set | np.ndarray):
+        raise TypeError(
+            f"a cell must be a string or a number, got {cell!r}: argument must be a string or a real "
+            "number. Hint: give each part a column of its own."
+        )
+    word = str(cell).strip()
+    return None if word.lower() in NO_ANSWER else word
+
+
+def as_matrix(columns: Sequence[Raw]) -> np.ndarray:
+    """Return columns of numbers as one matrix; the very one they were cut from, where there is one."""
+    for raw in columns:
+        if raw.is_text:
+            i = next(i for i, word in enumerate(raw.cells) if word is not None)
+            name = "a column" if raw.name is None else f"column {raw.name!r}"
+            raise ValueError(
+                f"X must hold numbers, got {raw.cells[i]!r} in {name}, row {i}. "
+                "Hint: leave family at None to have columns of words read as categories."
+            )
+    whole = columns[0].cells.base
+    if whole is not None and whole.ndim == 2 and whole.shape == (len(columns[0].cells), len(columns)):
+        if all(_is_column(raw.cells, whole, j) for j, raw in enumerate(columns)):
+            return whole
+    return np.column_stack([raw.cells for raw in columns])
+
+
+def _is_column(cells: np.ndarray, whole: np.ndarray, j: int) -> bool:
+    """Say whether cells are column j of a matrix, and not a copy."""
+    column = whole[:, j]
+    return column.__array_interface__ == cells.__array_interface__
+
 
 def matrix_for(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     """Return X as a matrix of floats that kernels can read; remember its columns where `reset`.
 
-    float64 and float32 are taken as they are when their rows are contiguous.
+    float64 and float32 are taken as they are when their rows are contiguous. NaN and infinity are left to
+    the family, which knows what it can do with them.
     """
     try:
         rows = validate_data(

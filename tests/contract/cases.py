@@ -15,8 +15,10 @@ from mapdp import (
     Exponential,
     FixedGaussian,
     Gaussian,
+    Mixed,
     MixtureOfFiniteMixtures,
     NegativeBinomial,
+    Ordered,
     PitmanYor,
     Poisson,
     Product,
@@ -50,6 +52,11 @@ def _codes(rng, n):
 
 def _counts(rng, n):
     return rng.poisson(np.where(rng.integers(0, 2, size=(n, 1)) == 1, 30.0, 2.0), (n, 2)).astype(float)
+
+
+def _grades(rng, n):
+    low = np.where(rng.integers(0, 2, size=(n, 1)) == 1, 0.1, 0.3)
+    return np.minimum(rng.binomial([3, 2, 3], low, (n, 3)), 2).astype(float)
 
 
 def _times(rng, n):
@@ -91,6 +98,26 @@ BINOMIAL = Binomial(success=[1.0, 0.5, 2.0], failure=[0.7, 1.0, 1.5], trials=[6,
 NEGATIVE_BINOMIAL = NegativeBinomial(success=[1.5, 0.8], failure=[2.0, 5.0], trials=[2.5, 1.0])
 FIXED = FixedGaussian(mean=[1.0, 2.0, 0.0], strength=0.2, variance=[1.0, 2.0, 0.5])
 
+ORDERED = Ordered([[0, 1, 2, 3], [0, 1, 2], [4, 2, 1, 0]], width=1.2)
+TABLE = Mixed(
+    [
+        *[DIAGONAL.column(0), FIXED.column(1), EXPONENTIAL.column(0), POISSON.column(1)],
+        *[BINOMIAL.column(2), NEGATIVE_BINOMIAL.column(0), BERNOULLI.column(2)],
+        *[CATEGORICAL.column(2), ORDERED.column(1)],
+    ]
+)
+
+
+def _table(rng, n):
+    numbers = [_real(rng, n)[:, :2], _times(rng, n)[:, :1], _counts(rng, n)[:, :1], _trials(rng, n)[:, 2:]]
+    return np.hstack([*numbers, _counts(rng, n)[:, :1], _binary(rng, n)[:, :1], _codes(rng, n)[:, :2]])
+
+
+def _gaps(rng, n):
+    X = _table(rng, n)
+    return np.where(rng.random(X.shape) < 0.3, np.nan, X)
+
+
 FAMILIES = [
     Case("diagonal", DIAGONAL, _real),
     Case("full", FULL, _real),
@@ -102,6 +129,9 @@ FAMILIES = [
     Case("binomial", BINOMIAL, _trials),
     Case("negative binomial", NEGATIVE_BINOMIAL, _counts),
     Case("fixed", FIXED, _real),
+    Case("ordered", ORDERED, _grades),
+    Case("mixed", TABLE, _table),
+    Case("gaps", TABLE, _gaps),
 ]
 PROCESSES = {
     "dp": DirichletProcess(0.7),

@@ -16,6 +16,7 @@ from mapdp import (
     FixedGaussian,
     Gaussian,
     Geometric,
+    Mixed,
     NegativeBinomial,
     Poisson,
     family,
@@ -106,7 +107,7 @@ def test_leave_one_out_is_predictive_without_the_row(case, rng):
 def test_pour_is_inserting_the_rows(case, n, rng):
     X = case.rows(rng, 10)
     together, left, right = (seated_bank(case, rows) for rows in (X, X[:n], X[n:]))
-    family.pour(left, 0, right, 0)
+    family.pour(left, 0, right, 0, 1.0)
     family.refresh(left, 0)
     for poured, inserted in zip(statistics(left), statistics(together), strict=True):
         assert_allclose(poured, inserted, rtol=1e-10, atol=1e-10)
@@ -165,12 +166,27 @@ def test_samples_follow_the_predictive(case):
 @over_families
 def test_empirical_prior_is_proper(case, rng):
     X = case.rows(rng, 50)
-    made = (
-        type(case.family).empirical(X)
-        if case.name != "product"
-        else type(case.family).empirical(X, [(type(part), c) for part, c in case.family.parts])
-    )
+    kinds = []
+    if case.name == "product":
+        kinds = [[(type(part), c) for part, c in case.family.parts]]
+    elif case.name in ("mixed", "gaps"):
+        kinds = [[type(column) for column in case.family.columns]]
+    made = type(case.family).empirical(X, *kinds)
     assert np.isfinite(made.log_marginal(X))
+
+
+COLUMN_BY_COLUMN = [case for case in FAMILIES if case.name not in ("full", "spherical")]
+
+
+@pytest.mark.parametrize("case", COLUMN_BY_COLUMN, ids=[case.name for case in COLUMN_BY_COLUMN])
+def test_gaps_leave_the_cells_that_are_there(case, rng):
+    """With gaps the marginal is that of each column's own cells; without any it is the family's."""
+    X, open_to_gaps = case.rows(rng, 12), Mixed.of(case.family)
+    assert_allclose(open_to_gaps.log_marginal(X), case.family.log_marginal(X), rtol=1e-11)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    cells = [column[~np.isnan(column)][:, None] for column in X.T]
+    alone = [case.family.column(j).log_marginal(column) for j, column in enumerate(cells)]
+    assert_allclose(open_to_gaps.log_marginal(X), sum(alone), rtol=1e-11)
 
 
 @over_gaussians
@@ -332,7 +348,11 @@ def test_poisson_is_a_negative_binomial(x):
 def test_summary_matches_the_draws(case):
     rng = np.random.default_rng(0)
     updated = case.family.posterior(seated_bank(case, case.rows(rng, 60)), 0)
-    parts = updated.parts if case.name == "product" else [(updated, range(updated.n_features))]
+    parts = [(updated, range(updated.n_features))]
+    if case.name == "product":
+        parts = updated.parts
+    elif isinstance(updated, Mixed):
+        parts = [(column, [j]) for j, column in enumerate(updated.columns)]
     draws = updated.sample(4000, rng)
     for part, columns in parts:
         mine, summary = draws[:, list(columns)], part.summary()

@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose
 from mapdp import MAPDP, log_joint, log_pseudo_likelihood
 from mapdp.model import seated
 from mapdp.search.frozen import survey
-from mapdp.search.run import Problem, Run
+from mapdp.search.run import Problem, Run, outlined
 from mapdp.state import new_state
 from tests.contract.cases import PROCESSES, over_families, over_processes
 from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep
 
 
 def run_from(X, family, process, labels=None, capacity=16):
-    problem = Problem(X, family, process, None, 100, 0.0, 1, lambda step: None)
+    problem = Problem(X, outlined(X), family, process, None, 100, 0.0, 1, lambda step: None)
     if labels is None:
         return Run(problem, new_state(len(X), family, process, capacity))
     return Run(problem, seated(X, labels, family, process))

@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
-from mapdp.families import DiagonalGaussian
+from mapdp.families import Gaussian, Mixed
 from mapdp.family import Family
 from mapdp.predictive import log_sum, reduced_scores
 from mapdp.process import Process
+from mapdp.schema import Schema, has_gaps
 from mapdp.state import State, predictive_bank
-from mapdp.tables import matrix_for, names_of
+from mapdp.tables import Raw, read_table
 from mapdp.trace import Step, silent
 
 
@@ -57,22 +58,40 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def _read(self, X: Any) -> np.ndarray:
         """Turn the training rows into what kernels read; choose the family."""
-        rows = matrix_for(self, X, reset=True)
-        self.family_ = self._chosen_family(rows).over(rows.shape[1])
-        return self.family_.encode(rows, names_of(self))
+        table = read_table(self, X, reset=True)
+        self.schema_ = self._schema(table)
+        rows = self.schema_.matrix(table)
+        self.family_ = self._chosen_family(rows)
+        return self.family_.encode(rows, self.schema_.names())
+
+    def _schema(self, table: list[Raw]) -> Schema:
+        """Return what the columns hold; a family that is given needs no telling."""
+        said = getattr(self, "columns", None)
+        if self.family in self._family_rules:
+            return Schema.infer(table, said)
+        if said is not None:
+            raise ValueError(
+                f"columns says what columns hold, and so does family, got columns={said!r} and "
+                f"family={self.family!r}. Hint: leave family at None."
+            )
+        return Schema.given(table)
 
     def _chosen_family(self, rows: np.ndarray) -> Family:
         """Return the family that the parameter names, with a prior made from the rows where it has none."""
-        if isinstance(self.family, Family):
-            return self.family
-        kind = DiagonalGaussian if self.family in self._family_rules else self.family
-        if not (isinstance(kind, type) and issubclass(kind, Family)):
+        checks.finite_or_gap(rows, self.schema_.names())
+        if self.family in self._family_rules:
+            return self.schema_.family(rows)
+        family = self.family
+        if isinstance(family, type) and issubclass(family, Family):
+            gaps = has_gaps(rows) and family is not Gaussian
+            family = Mixed.empirical(rows, [family] * rows.shape[1]) if gaps else family.empirical(rows)
+        if not isinstance(family, Family):
             raise TypeError(
                 f"family must be a Family, a class of Family or one of {self._family_rules}, "
-                f"got {self.family!r}. Hint: None means DiagonalGaussian.empirical(X)."
+                f"got {self.family!r}. Hint: None has the columns tell."
             )
-        checks.finite(rows, names_of(self))
-        return kind.empirical(rows)
+        family = family.over(rows.shape[1])
+        return Mixed.of(family) if has_gaps(rows) and not isinstance(family, Mixed) else family
 
     def _keep(self, state: State, process: Process) -> None:
         """Remember what prediction needs of a state whose clusters are numbered by falling size."""
@@ -85,7 +104,9 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _encoded(self, X: Any) -> np.ndarray:
         """Turn new rows into what kernels read."""
         check_is_fitted(self)
-        return self.family_.encode(matrix_for(self, X, reset=False), names_of(self))
+        rows = self.schema_.matrix(read_table(self, X, reset=False))
+        checks.finite_or_gap(rows, self.schema_.names())
+        return self.family_.encode(rows, self.schema_.names())
 
     def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of new rows."""

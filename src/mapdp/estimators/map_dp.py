@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +13,11 @@ from mapdp import checks, selection
 from mapdp.concentration import alpha_for, make_prior
 from mapdp.estimators.base import cores, generator
 from mapdp.estimators.judged import Judged
-from mapdp.families import DiagonalGaussian
 from mapdp.family import Family
 from mapdp.model import state_log_joint
 from mapdp.process import Process, make_process
 from mapdp.search import searches, starts
-from mapdp.search.run import Found, Problem
+from mapdp.search.run import Found, Problem, outlined
 from mapdp.search.searches import Start
 from mapdp.trace import Init, Step, adjusted_rand
 
@@ -49,9 +49,13 @@ class MAPDP(Judged):
     alpha_prior : ("gamma", shape, rate) or "inverse-gamma", default "inverse-gamma"
         Prior of an alpha that is learned; the latter has both parameters 1/2, as in the paper.
     family : Family, class of Family, {"auto", "cv"} or None, default None
-        Likelihood with its prior, or a class whose `empirical` prior is taken; None means
-        `DiagonalGaussian`. "auto" chooses the scale of
-        that prior by the joint, "cv" by the density of rows that were left out.
+        Likelihood with its prior, or a class whose `empirical` prior is taken; None takes what fits the kind
+        of each column, which is `DiagonalGaussian` for measurements. "auto" chooses the scale of that prior
+        by the joint, "cv" by the density of rows that were left out.
+    columns : dict, default None
+        What columns hold, where the table does not tell: {"visits": "count", "grade": "ordered", ...}. Kinds
+        are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered" and
+        "ignore". Columns that are not named are looked at; `schema_` says what was found.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
         Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
@@ -96,6 +100,8 @@ class MAPDP(Judged):
         Number of sweeps after the start.
     family_ : Family
         The likelihood that was used.
+    schema_ : Schema
+        What each column holds, and which were set aside; prints as a table.
 
     Examples
     --------
@@ -120,6 +126,7 @@ class MAPDP(Judged):
         expected_clusters: float | None = None,
         alpha_prior: object = "inverse-gamma",
         family: Family | type[Family] | str | None = None,
+        columns: Mapping[object, str] | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
         n_init: int = 1,
@@ -135,6 +142,7 @@ class MAPDP(Judged):
         self.expected_clusters = expected_clusters
         self.alpha_prior = alpha_prior
         self.family = family
+        self.columns = columns
         self.init = init
         self.search = search
         self.n_init = n_init
@@ -212,9 +220,9 @@ class MAPDP(Judged):
         prior = make_prior(self.alpha_prior) if self._alpha_rule(len(rows)) == "map" else None
         process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
         limits = (self.max_iter, self.tol, cores(self.n_jobs), self._tell)
-        problem = Problem(rows, self.family_, process, prior, *limits)
+        problem = Problem(rows, outlined(rows), self.family_, process, prior, *limits)
         if isinstance(self.family, str):
-            families = [DiagonalGaussian.empirical(rows, scale=scale) for scale in selection.SCALES]
+            families = [self.schema_.family(rows, scale) for scale in selection.SCALES]
             self.family_ = selection.choose_family(problem, families, self.family, self.search)
         return problem._replace(family=self.family_)
 

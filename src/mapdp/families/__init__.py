@@ -7,7 +7,9 @@ from mapdp.families.diagonal_gaussian import DiagonalGaussian
 from mapdp.families.exponential import Exponential
 from mapdp.families.fixed_gaussian import FixedGaussian
 from mapdp.families.gaussian import Gaussian
+from mapdp.families.mixed import Mixed
 from mapdp.families.negative_binomial import Geometric, NegativeBinomial
+from mapdp.families.ordered import Ordered
 from mapdp.families.poisson import Poisson
 from mapdp.families.product import Product
 
@@ -20,7 +22,9 @@ __all__ = [
     "FixedGaussian",
     "Gaussian",
     "Geometric",
+    "Mixed",
     "NegativeBinomial",
+    "Ordered",
     "Poisson",
     "Product",
 ]

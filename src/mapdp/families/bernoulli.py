@@ -8,6 +8,7 @@ import numpy as np
 from mapdp import checks
 from mapdp.checks import Names
 from mapdp.families.categorical import CategoricalBank, make_bank, posterior_weights
+from mapdp.families.cells import LEVELS, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 
 
@@ -65,6 +66,17 @@ class Bernoulli(Family):
         """Return the family whose prior is what chair k knows."""
         failure, success = np.array(posterior_weights(bank, k)).T
         return dataclasses.replace(self, success=success, failure=failure)
+
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(LEVELS, (), np.concatenate([self.failure, self.success]))
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after a tally of zeros and ones."""
+        return dataclasses.replace(
+            self, success=self.success + sums.tally[1], failure=self.failure + sums.tally[0]
+        )
 
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive."""

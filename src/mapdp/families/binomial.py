@@ -50,6 +50,9 @@ class Binomial(Trials):
         zero, one = np.zeros(self.n_features), np.ones(self.n_features)
         return np.stack([zero, one]), np.stack([self.trials, -one]), np.stack([self.trials + 1.0, -one])
 
+    def _most(self) -> float:
+        return float(self.trials[0]) + 1.0
+
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive."""
         both = self.success + self.failure

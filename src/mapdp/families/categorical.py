@@ -13,6 +13,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, store
 from mapdp.checks import Names
+from mapdp.families.cells import LEVELS, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.special import log, log_rising
 
@@ -96,29 +97,26 @@ class Categorical(Family):
     def _spread(self, n_features: int) -> Self:
         return type(self)(list(self.levels) * n_features, list(self.concentration) * n_features)
 
+    def column(self, j: int) -> Self:
+        """Return this family for column j alone."""
+        return type(self)([self.levels[j]], [self.concentration[j]])
+
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(LEVELS, (), self.concentration[0])
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after a tally of its levels."""
+        return type(self)(self.levels, [self.concentration[0] + sums.tally])
+
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Replace each value by its place among the levels of its column."""
-        checks.finite(X, names)
-        codes = np.empty(X.shape, dtype=np.float64)
-        for j, values in enumerate(self.levels):
-            order = np.argsort(values)
-            place = np.clip(np.searchsorted(values, X[:, j], sorter=order), 0, len(values) - 1)
-            codes[:, j] = order[place]
-            self._check_seen(X[:, j], values[order[place]], j, names)
-        return codes
-
-    def _check_seen(self, column: np.ndarray, found: np.ndarray, j: int, names: Names) -> None:
-        if not (found == column).all():
-            i = int(np.argmin(found == column))
-            known = ", ".join(str(value) for value in np.sort(self.levels[j])[:6])
-            raise ValueError(
-                f"{checks.column_name(j, names)} has no level {column[i]}, found in row {i}. "
-                f"Hint: known levels are {known}; list all of them in Categorical(levels=...)."
-            )
+        return as_codes(X, self.levels, names)
 
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Replace places among the levels by the levels."""
-        return np.stack([v[X[:, j].astype(int)] for j, v in enumerate(self.levels)], axis=1)
+        return from_codes(X, self.levels)
 
     def new_bank(self, capacity: int) -> CategoricalBank:
         """Return the arrays of a bank with `capacity` chairs."""
@@ -140,9 +138,41 @@ class Categorical(Family):
 
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one row of codes for each drawn cluster."""
-        cumulative = [np.cumsum(p, axis=1) for p in parameters]
-        draws = [(rng.random((len(c), 1)) * c[:, -1:] > c).sum(axis=1) for c in cumulative]
-        return np.stack(draws, axis=1).astype(np.float64)
+        return sampled_codes(parameters, rng)
+
+
+def as_codes(X: np.ndarray, levels: Sequence[np.ndarray], names: Names) -> np.ndarray:
+    """Replace each value by its place among the levels of its column."""
+    checks.finite(X, names)
+    codes = np.empty(X.shape, dtype=np.float64)
+    for j, values in enumerate(levels):
+        order = np.argsort(values)
+        place = np.clip(np.searchsorted(values, X[:, j], sorter=order), 0, len(values) - 1)
+        codes[:, j] = order[place]
+        _check_seen(X[:, j], values[order[place]], values, checks.column_name(j, names))
+    return codes
+
+
+def _check_seen(column: np.ndarray, found: np.ndarray, values: np.ndarray, name: str) -> None:
+    if not (found == column).all():
+        i = int(np.argmin(found == column))
+        known = ", ".join(str(value) for value in np.sort(values)[:6])
+        raise ValueError(
+            f"{name} has no level {column[i]}, found in row {i}. "
+            f"Hint: known levels are {known}; list all of them in the family's levels."
+        )
+
+
+def from_codes(X: np.ndarray, levels: Sequence[np.ndarray]) -> np.ndarray:
+    """Replace places among the levels by the levels."""
+    return np.stack([v[X[:, j].astype(int)] for j, v in enumerate(levels)], axis=1)
+
+
+def sampled_codes(parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+    """Draw one row of codes for each row of level probabilities."""
+    cumulative = [np.cumsum(p, axis=1) for p in parameters]
+    draws = [(rng.random((len(c), 1)) * c[:, -1:] > c).sum(axis=1) for c in cumulative]
+    return np.stack(draws, axis=1).astype(np.float64)
 
 
 def make_bank(concentration: Sequence[np.ndarray], capacity: int) -> CategoricalBank:
@@ -189,10 +219,10 @@ def remove(bank, k, x):
 
 
 @family.pour.on(CategoricalBank)
-def pour(bank, k, other, j):
-    bank.n[k] += other.n[j]
+def pour(bank, k, other, j, times):
+    bank.n[k] += times * other.n[j]
     for level in range(bank.tally.shape[0]):
-        _count(bank, k, level, other.tally[level, j])
+        _count(bank, k, level, times * other.tally[level, j])
 
 
 @family.refresh.on(CategoricalBank)

@@ -12,7 +12,8 @@ import numpy as np
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
-from mapdp.exact import added, squares_about_mean, two_product
+from mapdp.exact import added, several, squares_about_mean, two_product
+from mapdp.families.cells import BELL, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_of_product, log_rising, times
@@ -121,6 +122,23 @@ class DiagonalGaussian(Family):
             rate=bank.rate[:, k],
         )
 
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(BELL, (float(self.strength), float(self.shape), float(self.rate[0])))
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after n cells."""
+        strength = self.strength + sums.n
+        squares = max(sums.second - sums.total**2 / strength, 0.0)  # the prior's pull is in it
+        return dataclasses.replace(
+            self,
+            mean=self.mean + sums.total / strength,
+            strength=strength,
+            shape=self.shape + 0.5 * sums.n,
+            rate=self.rate + 0.5 * squares,
+        )
+
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive (infinite where shape <= 1)."""
         spread = self.rate * (self.strength + 1.0) / self.strength
@@ -174,11 +192,12 @@ def remove(bank, k, x):
 
 
 @family.pour.on(DiagonalGaussianBank)
-def pour(bank, k, other, j):
-    bank.n[k] += other.n[j]
+def pour(bank, k, other, j, times):
+    bank.n[k] += times * other.n[j]
     for d in range(bank.mean.shape[0]):
-        total, lost = other.sum_high[d, j], other.sum_low[d, j]
-        _add(bank, d, k, total, lost, other.square_high[d, j], other.square_low[d, j])
+        total, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
+        square, square_lost = several(other.square_high[d, j], other.square_low[d, j], times)
+        _add(bank, d, k, total, lost, square, square_lost)
 
 
 @inlined

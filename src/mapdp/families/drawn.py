@@ -150,8 +150,8 @@ def remove(bank, k, x):
 
 @family.pour.on(DrawnDiagonalBank)
 @family.pour.on(DrawnFullBank)
-def pour(bank, k, other, j):
-    family.pour(bank.known, k, other.known, j)
+def pour(bank, k, other, j, times):
+    family.pour(bank.known, k, other.known, j, times)
 
 
 @family.refresh.on(DrawnDiagonalBank)

@@ -13,7 +13,8 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
-from mapdp.exact import added
+from mapdp.exact import added, several
+from mapdp.families.cells import WAIT, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.special import log, log_of_product, log_rising, times
 
@@ -94,6 +95,15 @@ class Exponential(Family):
         """Return the family whose prior is what chair k knows."""
         return dataclasses.replace(self, shape=self.shape + bank.n[k], rate=1.0 / bank.inverse_rate[:, k])
 
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(WAIT, (float(self.shape), float(self.rate[0])))
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after n cells."""
+        return dataclasses.replace(self, shape=self.shape + sums.n, rate=self.rate + sums.total)
+
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive (infinite where the shape is too small)."""
         room, more = self.shape - 1.0, self.shape - 2.0
@@ -147,10 +157,11 @@ def remove(bank, k, x):
 
 
 @family.pour.on(ExponentialBank)
-def pour(bank, k, other, j):
-    bank.n[k] += other.n[j]
+def pour(bank, k, other, j, times):
+    bank.n[k] += times * other.n[j]
     for d in range(bank.sum_high.shape[0]):
-        _add(bank, d, k, other.sum_high[d, j], other.sum_low[d, j])
+        total, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
+        _add(bank, d, k, total, lost)
 
 
 @inlined

@@ -12,7 +12,8 @@ import numpy as np
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
-from mapdp.exact import added, two_product
+from mapdp.exact import added, several, two_product
+from mapdp.families.cells import FIXED_BELL, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log
@@ -106,6 +107,16 @@ class FixedGaussian(Family):
         mean = self.mean + bank.mean[:, k]
         return dataclasses.replace(self, mean=mean, strength=self.strength + bank.n[k])
 
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(FIXED_BELL, (float(self.strength), float(self.variance[0])))
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after n cells."""
+        strength = self.strength + sums.n
+        return dataclasses.replace(self, mean=self.mean + sums.total / strength, strength=strength)
+
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive."""
         return {"mean": self.mean, "variance": self.variance * (1.0 + 1.0 / self.strength)}
@@ -153,13 +164,15 @@ def remove(bank, k, x):
 
 
 @family.pour.on(FixedGaussianBank)
-def pour(bank, k, other, j):
-    bank.n[k] += other.n[j]
-    high, low = added(bank.square_high[k], bank.square_low[k], other.square_high[j], other.square_low[j])
+def pour(bank, k, other, j, times):
+    bank.n[k] += times * other.n[j]
+    more, lost = several(other.square_high[j], other.square_low[j], times)
+    high, low = added(bank.square_high[k], bank.square_low[k], more, lost)
     bank.square_high[k] = high
     bank.square_low[k] = low
     for d in range(bank.mean.shape[0]):
-        s, e = added(bank.sum_high[d, k], bank.sum_low[d, k], other.sum_high[d, j], other.sum_low[d, j])
+        more, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
+        s, e = added(bank.sum_high[d, k], bank.sum_low[d, k], more, lost)
         bank.sum_high[d, k] = s
         bank.sum_low[d, k] = e
 

@@ -227,8 +227,8 @@ def remove(bank, k, x):
 
 
 @family.pour.on(GaussianBank)
-def pour(bank, k, other, j):
-    n, m = bank.n[k], other.n[j]
+def pour(bank, k, other, j, times):
+    n, m = bank.n[k], times * other.n[j]
     if m == 0.0:
         return
     work = bank.prior.work
@@ -238,7 +238,7 @@ def pour(bank, k, other, j):
     for i in range(work.shape[0]):
         for p in range(i + 1):
             gap = n * m / (n + m) * work[i] * work[p]
-            bank.scatter[i, p, k] += other.scatter[i, p, j] + gap
+            bank.scatter[i, p, k] += times * other.scatter[i, p, j] + gap
     bank.n[k] = n + m
     _rebuild(bank, k)
 

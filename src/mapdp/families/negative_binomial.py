@@ -33,13 +33,12 @@ class NegativeBinomial(Trials):
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """The successes that explain how a column varies, and a prior around the chance that they imply.
 
-        Clusters vary less than the whole table, so up to 4 successes are waited for even where fewer
-        would explain it. `scale` multiplies the pseudo-counts (two in all): smaller values let clusters
+        At least one success is waited for, even where less would explain it. `scale` multiplies the pseudo-counts (two in all): smaller values let clusters
         differ more.
         """
         X = checked_counts(np.asarray(X, dtype=np.float64), None)
         mean, beyond = X.mean(axis=0), np.maximum(X.var(axis=0) - X.mean(axis=0), 1e-3)
-        return cls._around(X, np.clip(mean**2 / beyond, 4.0, 100.0), scale)
+        return cls._around(X, np.clip(mean**2 / beyond, 1.0, 100.0), scale)
 
     @classmethod
     def _around(cls, X: np.ndarray, trials: np.ndarray, scale: float) -> Self:

@@ -13,6 +13,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
+from mapdp.families.cells import COUNT, REMEMBERED, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.special import log, log_of_parts, log_rising, parted
 
@@ -95,6 +96,15 @@ class Poisson(Family):
         """Return the family whose prior is what chair k knows."""
         return dataclasses.replace(self, shape=bank.shape[:, k], rate=self.rate + bank.n[k])
 
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(COUNT, (float(self.shape[0]), float(self.rate[0])), np.zeros(REMEMBERED))
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after n cells."""
+        return dataclasses.replace(self, shape=self.shape + sums.total, rate=self.rate + sums.n)
+
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive."""
         mean = self.shape / self.rate
@@ -157,11 +167,11 @@ def remove(bank, k, x):
 
 
 @family.pour.on(PoissonBank)
-def pour(bank, k, other, j):
-    bank.n[k] += other.n[j]
-    bank.log_factorials[k] += other.log_factorials[j]
+def pour(bank, k, other, j, times):
+    bank.n[k] += times * other.n[j]
+    bank.log_factorials[k] += times * other.log_factorials[j]
     for d in range(bank.total.shape[0]):
-        bank.total[d, k] += other.total[d, j]
+        bank.total[d, k] += times * other.total[d, j]
 
 
 @family.refresh.on(PoissonBank)

@@ -79,6 +79,11 @@ class Product(Family):
             )
         return self
 
+    def column(self, j: int) -> Family:
+        """Return the family of column j."""
+        part, columns = next((part, columns) for part, columns in self.parts if j in columns)
+        return part.column(columns.index(j))
+
     @property
     def scratch_rows(self) -> int:  # type: ignore[override]
         """The parts are scored one after another and share the working space."""
@@ -160,9 +165,9 @@ def remove(bank, k, x):
 
 
 @family.pour.on(ProductBank)
-def pour(bank, k, other, j):
-    family.pour(bank.left, k, other.left, j)
-    family.pour(bank.right, k, other.right, j)
+def pour(bank, k, other, j, times):
+    family.pour(bank.left, k, other.left, j, times)
+    family.pour(bank.right, k, other.right, j, times)
 
 
 @family.refresh.on(ProductBank)

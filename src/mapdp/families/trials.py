@@ -14,6 +14,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
+from mapdp.families.cells import REMEMBERED, TRIALS, Cell, Sums
 from mapdp.family import Family, Parameters
 from mapdp.special import log_rising
 
@@ -77,6 +78,26 @@ class Trials(Family):
         """Return the family whose prior is what chair k knows."""
         return dataclasses.replace(self, success=bank.success[:, k], failure=bank.failure[:, k])
 
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        rules = np.concatenate([rule[:, 0] for rule in self._counted()])
+        numbers = (float(self.success[0]), float(self.failure[0]), *rules.tolist())
+        return Cell(TRIALS, numbers, np.zeros(int(min(self._most(), REMEMBERED))))
+
+    def _most(self) -> float:
+        """Return how many different counts the one column can have."""
+        return np.inf
+
+    def learned(self, sums: Sums) -> Self:
+        """Return the family of one column after n cells."""
+        successes, failures, _ = self._counted()
+        return dataclasses.replace(
+            self,
+            success=self.success + sums.n * successes[0] + successes[1] * sums.total,
+            failure=self.failure + sums.n * failures[0] + failures[1] * sums.total,
+        )
+
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the chances of success of n clusters."""
         return (rng.beta(self.success, self.failure, size=(n, self.n_features)),)
@@ -136,11 +157,11 @@ def remove(bank, k, x):
 
 
 @family.pour.on(TrialsBank)
-def pour(bank, k, other, j):
-    bank.n[k] += other.n[j]
-    bank.log_orders[k] += other.log_orders[j]
+def pour(bank, k, other, j, times):
+    bank.n[k] += times * other.n[j]
+    bank.log_orders[k] += times * other.log_orders[j]
     for d in range(bank.total.shape[0]):
-        bank.total[d, k] += other.total[d, j]
+        bank.total[d, k] += times * other.total[d, j]
 
 
 @family.refresh.on(TrialsBank)

@@ -27,7 +27,7 @@ def build_part(X, begin, end, labels, origin, x, bank):
 def pour_parts(state, part):
     """Pour all chairs of another bank into those of a state."""
     for k in range(state.sizes.shape[0]):
-        family.pour(state.bank, k, part, k)
+        family.pour(state.bank, k, part, k, 1.0)
 
 
 @kernel

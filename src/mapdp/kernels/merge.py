@@ -26,8 +26,8 @@ def _gain(a, b, sizes, discount, bank, spare):
     if sizes[a] == 0 or sizes[b] == 0:
         return -np.inf
     family.clear(spare.bank, 0)
-    family.pour(spare.bank, 0, bank, a)
-    family.pour(spare.bank, 0, bank, b)
+    family.pour(spare.bank, 0, bank, a, 1.0)
+    family.pour(spare.bank, 0, bank, b, 1.0)
     return worth_of_chair(spare.bank, 0, sizes[a] + sizes[b], discount) - spare.worth[a] - spare.worth[b]
 
 
@@ -56,7 +56,7 @@ def _price_chairs(n_chairs, sizes, discount, bank, spare):
 @inlined
 def _pour_into(a, b, n_chairs, sizes, discount, bank, spare):
     """Pour chair b into chair a and price a anew."""
-    family.pour(bank, a, bank, b)
+    family.pour(bank, a, bank, b, 1.0)
     family.refresh(bank, a)
     sizes[a] += sizes[b]
     sizes[b] = 0

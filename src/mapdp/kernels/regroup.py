@@ -80,7 +80,7 @@ def _seat_parts(group, rows, parts, chairs, outcome):
 
 
 @kernel
-def regroup(X, groups, order, ends, worth, axes, uniforms, n_passes, bench, outcome):
+def regroup(X, outline, groups, order, ends, worth, axes, uniforms, n_passes, bench, outcome):
     """Part the rows of each group of chairs anew where that gains.
 
     The rows of chair k are order[ends[k - 1]:ends[k]], and `worth[k]` is what it adds to the joint.
@@ -96,6 +96,6 @@ def regroup(X, groups, order, ends, worth, axes, uniforms, n_passes, bench, outc
         else:
             outcome.said[g] = REFUSED
             rows, now = desk.rows[:n], _joint_now(group, worth, bench.state.opens)
-            if n > 1 and try_guesses(X, rows, axes[g], uniforms[g], n_passes, now, bench) > now:
+            if n > 1 and try_guesses(X, outline, rows, axes[g], uniforms[g], n_passes, now, bench) > now:
                 outcome.said[g] = GAINED
                 _seat_parts(group, rows, desk.parts, bench.chairs, outcome)

@@ -116,7 +116,7 @@ def try_guess(X, rows, seats, chosen, n_passes, bench):
 
 
 @inlined
-def try_guesses(X, rows, axis, uniforms, n_passes, best, bench):
+def try_guesses(X, outline, rows, axis, uniforms, n_passes, best, bench):
     """Try to part rows along their main axis and around seeds; return the highest joint.
 
     Where that is above `best`, `desk.parts` holds the parts of the rows.
@@ -124,7 +124,7 @@ def try_guesses(X, rows, axis, uniforms, n_passes, best, bench):
     n, desk = rows.shape[0], bench.desk
     W, guess = desk.W[:n], desk.guess[:n]
     n_seeds = min(uniforms.shape[0], max(2, n // 2))  # as many as the rows can feed, and two at least
-    whiten(X, rows, W, desk.shift, desk.scale)
+    whiten(outline, rows, W, desk.shift, desk.scale)
     for kind in range(2):
         if kind == 0:
             part_by_axis(W, axis, desk.shift, guess)

@@ -21,7 +21,7 @@ from mapdp.model import worth_of_chairs
 from mapdp.process import Process
 from mapdp.search.frozen import assign
 from mapdp.search.merge import merge_gains
-from mapdp.search.run import Run, compact, spare_for
+from mapdp.search.run import Problem, Run, compact, spare_for
 from mapdp.state import new_state
 
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
@@ -33,9 +33,11 @@ _CELLS = 16384  # ... as many as hold so many cells; the others of a larger grou
 Group = tuple[int, ...]  # clusters that are regrouped together
 
 
-def new_bench(n_rows: int, family: Family, process: Process, opens: np.ndarray | None = None) -> Bench:
+def new_bench(
+    outline: np.ndarray, family: Family, process: Process, opens: np.ndarray | None = None
+) -> Bench:
     """Return working space for trials with the rows of a table."""
-    d = family.n_features
+    n_rows, d = outline.shape
     n = min(n_rows, max(_SAMPLE, _CELLS // d))
     state = new_state(0, family, process, _CAPACITY)
     if opens is not None:
@@ -51,7 +53,7 @@ class Regrouper:
         self._run = run
         self._rng = rng
         self._refused: set[tuple] = set()
-        self._bench = new_bench(len(run.problem.X), run.problem.family, run.process)
+        self._bench = new_bench(run.problem.outline, run.problem.family, run.process)
 
     def split(self) -> bool:
         """Split the clusters that gain by it; say whether any did."""
@@ -95,15 +97,15 @@ class Regrouper:
 
     def _tried(self, groups: np.ndarray, worth: np.ndarray) -> Outcome:
         """Try all groups; those with few rows at once, then those with many."""
-        X, state, opens = self._run.problem.X, self._run.state, self._bench.state.opens
+        (X, outline, *_), state, opens = self._run.problem, self._run.state, self._bench.state.opens
         # New chairs weigh what they do beside the clusters that are not in the group.
         others = state.n_clusters - groups.shape[1]
         opens[:] = self._run.process.log_open(others + np.arange(len(opens)), len(X))
         changed, fresh = np.zeros(state.capacity, dtype=np.bool_), np.array([state.n_clusters])
         outcome = Outcome(state.labels.copy(), changed, fresh, np.empty(len(groups), dtype=np.int8))
         order, ends = self._run.rows_by_chair()
-        axes, uniforms = _dice(self._rng, len(groups), X.shape[1])
-        regroup(X, groups, order, ends, worth, axes, uniforms, _PASSES, self._bench, outcome)
+        axes, uniforms = _dice(self._rng, len(groups), outline.shape[1])
+        regroup(X, outline, groups, order, ends, worth, axes, uniforms, _PASSES, self._bench, outcome)
         large = np.flatnonzero(outcome.said == TOO_LARGE)
         if len(large):
             rows = [_Members(group, order, ends) for group in groups[large]]
@@ -121,11 +123,11 @@ class Regrouper:
         problem, free = self._run.problem, SimpleQueue[Bench]()
         n_threads = min(problem.n_threads, len(rows))
         for _ in range(n_threads):
-            free.put(new_bench(len(problem.X), problem.family, self._run.process, self._bench.state.opens))
+            free.put(new_bench(problem.outline, problem.family, self._run.process, self._bench.state.opens))
 
         def work(some: _Members, now: float, rng: np.random.Generator) -> np.ndarray | None:
             bench = free.get()
-            parts = _parted(problem.X, some.all(), self._run.state.labels, now, bench, rng)
+            parts = _parted(problem, some.all(), self._run.state.labels, now, bench, rng)
             free.put(bench)
             return parts
 
@@ -154,16 +156,21 @@ def _dice(rng: np.random.Generator, n_groups: int, n_features: int) -> tuple[np.
 
 
 def _parted(
-    X: np.ndarray, rows: np.ndarray, labels: np.ndarray, now: float, bench: Bench, rng: np.random.Generator
+    problem: Problem,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    now: float,
+    bench: Bench,
+    rng: np.random.Generator,
 ) -> np.ndarray | None:
     """Return parts of many rows that beat what they are worth now: some propose, all are asked."""
-    desk = bench.desk
+    (X, outline, *_), desk = problem, bench.desk
     sample = np.sort(rows[rng.choice(len(rows), len(desk.rows), replace=False, shuffle=False)])
-    axes, uniforms = _dice(rng, 1, X.shape[1])
+    axes, uniforms = _dice(rng, 1, outline.shape[1])
     as_is = try_guess(X, sample, compact(labels[sample]), desk.chosen, 0, bench)
-    guess_by_axis(X, sample, axes[0], desk)
+    guess_by_axis(outline, sample, axes[0], desk)
     best, parts = try_guess(X, sample, desk.guess, desk.chosen, _PASSES, bench), desk.guess.copy()
-    guess_by_seeds(X, sample, uniforms[0], desk)
+    guess_by_seeds(outline, sample, uniforms[0], desk)
     if (joint := try_guess(X, sample, desk.guess, desk.chosen, _PASSES, bench)) > best:
         best, parts = joint, desk.guess
     if not beats(best, as_is):

@@ -26,6 +26,9 @@ class Problem(NamedTuple):
     """What a search is given and never changes."""
 
     X: np.ndarray  # (N, D) encoded rows
+    outline: (
+        np.ndarray
+    )  # (N, E) numbers without gaps that say which rows are alike; guesses start from them
     family: Family
     process: Process
     alpha_prior: AlphaPrior | None  # None where alpha is known; else the process gives its first value
@@ -33,6 +36,21 @@ class Problem(NamedTuple):
     tol: float
     n_threads: int
     tell: Callable[[Step], None]  # is told of every step
+
+    def among(self, rows: np.ndarray) -> "Problem":
+        """Return the problem of some of the rows."""
+        X = np.ascontiguousarray(self.X[rows])
+        outline = X if self.outline is self.X else np.ascontiguousarray(self.outline[rows])
+        return self._replace(X=X, outline=outline)
+
+
+def outlined(X: np.ndarray) -> np.ndarray:
+    """Return rows with gaps filled by the mean of their column; the same array where there are none."""
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return X
+    seen = np.maximum((~gaps).sum(axis=0), 1)
+    return np.where(gaps, np.where(gaps, 0.0, X).sum(axis=0) / seen, X)
 
 
 class Found(NamedTuple):

@@ -82,11 +82,11 @@ def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
 
 
 def _first_state(problem: Problem, start: Start) -> State:
-    X, family, process = problem.X, problem.family, problem.process
+    X, outline, family, process, *_ = problem
     if isinstance(start.init, State):
         return start.init
     if isinstance(start.init, str) and start.init == "seeds":
-        return seated(X, around_seeds(X, start.rng), family, process)
+        return seated(X, around_seeds(outline, start.rng), family, process)
     return starting_state(X, start.init, family, process)
 
 
@@ -95,7 +95,7 @@ def search_in_sample(problem: Problem, start: Start) -> Found:
     sample = np.sort(start.rng.choice(len(problem.X), _SAMPLE, replace=False, shuffle=False)).astype(
         np.int32
     )
-    small = problem._replace(X=np.ascontiguousarray(problem.X[sample]), tell=silent)
+    small = problem.among(sample)._replace(tell=silent)
     return search(small, "split-merge", start._replace(order=np.arange(_SAMPLE, dtype=np.int32)))
 
 

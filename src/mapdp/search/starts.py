@@ -35,9 +35,9 @@ def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
     return ["single", "singletons", *[rng.integers(0, n, size=n_rows) for n in n_parts]]
 
 
-def around_seeds(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def around_seeds(outline: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return labels that put each row with the nearest of many seeds, in whitened columns."""
-    rows = np.arange(len(X), dtype=np.int32)
-    desk = new_desk(*X.shape)
-    guess_by_seeds(X, rows, rng.random(min(_SEEDS, len(X))), desk)
+    rows = np.arange(len(outline), dtype=np.int32)
+    desk = new_desk(*outline.shape)
+    guess_by_seeds(outline, rows, rng.random(min(_SEEDS, len(outline))), desk)
     return compact(desk.guess)

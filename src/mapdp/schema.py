@@ -1,0 +1,301 @@
+"""Knows what kind of thing each column holds, and which family describes it.
+
+The one idea: the kind is read off the values, not off how they are stored, so that a table means the same
+in pandas, polars, Arrow and NumPy, with gaps or without.
+"""
+
+import dataclasses
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mapdp.checks import Names
+from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Mixed, NegativeBinomial, Ordered
+from mapdp.family import Family
+from mapdp.tables import Raw, as_matrix
+
+FAMILIES: dict[str, type[Family]] = {
+    "real": DiagonalGaussian,
+    "log": DiagonalGaussian,
+    "count": NegativeBinomial,
+    "binary": Bernoulli,
+    "category": Categorical,
+    "ordered": Ordered,
+}
+KINDS = (*FAMILIES, "ignore")  # what users may call a column
+
+_FASTER = {DiagonalGaussian, Bernoulli, Categorical}  # than the same as Mixed
+_ENOUGH = 10_000  # cells that are looked at to tell the kind of a column
+_FEW = 5  # different numbers, or fewer, are levels in order
+_EACH = 5  # cells for each of them, at least: in a short table all values are few
+_ZEROS = 0.02  # share of zeros that makes whole numbers counts
+_MEAN = 50.0  # of a count, at most: larger numbers are measured, not counted
+_SKEW = 2.0  # of a long tail: that of an exponential density
+_ID = re.compile(r"(^|[\s_.-])(id|idx|index|key|uuid|no|nr)$", re.IGNORECASE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """What one column of a table holds.
+
+    `kind` is one of "real", "log", "count", "binary", "category" and "ordered", or says why the column is
+    set aside: "constant", "identifier", "empty", "ignore". "given" is a column whose family was given.
+    """
+
+    name: object
+    kind: str
+    n_missing: int = 0
+    values: tuple = ()  # that it may take, in order, where it has levels; the one of a constant
+    shift: float = 0.0  # added before a log is taken
+    is_text: bool = False
+
+    @property
+    def is_used(self) -> bool:
+        """Say whether clusters are found by this column."""
+        return self.kind in FAMILIES or self.kind == "given"
+
+    def note(self) -> str:
+        """Say in a few words what is done with the column."""
+        words = {
+            "log": "long tail: its logarithm is used",
+            "constant": f"set aside: always {self.values[0]}" if self.values else "",
+            "identifier": "set aside: a name or number for each row",
+            "empty": "set aside: no value at all",
+            "ignore": "set aside, as you asked",
+        }
+        return words.get(self.kind, f"{len(self.values)} values" if len(self.values) > 2 else "")
+
+    def encoded(self, raw: Raw) -> np.ndarray:
+        """Return the cells as the family's numbers."""
+        if self.values and self.kind in FAMILIES:
+            return _places(raw, self.values)
+        if raw.is_text:
+            as_matrix([raw])
+        if self.kind == "log":
+            return _logs(raw, self.shift)
+        return raw.cells
+
+    def decoded(self, cells: np.ndarray) -> np.ndarray:
+        """Turn the family's numbers back into values."""
+        if self.values and self.kind in FAMILIES:
+            return np.array(self.values)[cells.astype(int)]
+        return np.exp(cells) - self.shift if self.kind == "log" else cells
+
+
+def _places(raw: Raw, values: tuple) -> np.ndarray:
+    """Return each cell's place among the values; NaN where it is a gap or was never seen."""
+    place = {value: i for i, value in enumerate(values)}
+    cells = raw.cells if raw.is_text or not isinstance(values[0], str) else raw.cells.astype(str)
+    found = np.array([place.get(cell, np.nan) for cell in cells], dtype=np.float64)
+    strangers = {cell for cell in cells[np.isnan(found)] if cell is not None and cell == cell}
+    if strangers:
+        warnings.warn(
+            f"column {raw.name!r} has values that were not seen in fit, such as {min(strangers, key=str)!r}; "
+            "they are taken as missing.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _logs(raw: Raw, shift: float) -> np.ndarray:
+    moved = raw.cells + shift
+    if np.nanmin(moved, initial=1.0) <= 0.0:
+        i = int(np.nanargmin(moved))
+        raise ValueError(
+            f"column {raw.name!r} must be {'positive' if shift == 0.0 else 'from 0 up'} for its logarithm, "
+            f"got {raw.cells[i]} in row {i}. Hint: columns={{{raw.name!r}: 'real'}} takes it as it is."
+        )
+    return np.log(moved)
+
+
+class Schema(NamedTuple):
+    """What each column of a table holds; prints as a table."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def infer(cls, table: Sequence[Raw], said: Mapping[object, str] | None = None) -> Self:
+        """Tell the kinds of columns from their values; `said` has the last word."""
+        names = [j if raw.name is None else raw.name for j, raw in enumerate(table)]
+        said = _checked(said or {}, names)
+        columns = [_described(raw, said.get(name)) for raw, name in zip(table, names, strict=True)]
+        if not any(column.is_used for column in columns):
+            columns = [_kept(column) for column in columns]
+        if not any(column.is_used for column in columns):
+            raise ValueError(
+                "no column is left to find clusters by. Hint: name one in columns={...: 'category'}."
+            )
+        return cls(tuple(columns))
+
+    @classmethod
+    def given(cls, table: Sequence[Raw]) -> Self:
+        """Return the schema of a table whose family is given."""
+        return cls(tuple(Column(raw.name, "given", _n_missing(raw)) for raw in table))
+
+    @property
+    def used(self) -> list[int]:
+        """Return the numbers of the columns that clusters are found by."""
+        return [j for j, column in enumerate(self.columns) if column.is_used]
+
+    def names(self) -> Names:
+        """Return what the used columns are called, None where they have no names."""
+        names = [self.columns[j].name for j in self.used]
+        return self.used if names[0] is None else names
+
+    def matrix(self, table: Sequence[Raw]) -> np.ndarray:
+        """Return the used columns as numbers, gaps as NaN; the caller's own matrix where that will do."""
+        used = [(self.columns[j], table[j]) for j in self.used]
+        if all(column.kind in ("real", "given") for column, _ in used):
+            return as_matrix([raw for _, raw in used])
+        return np.column_stack([column.encoded(raw) for column, raw in used])
+
+    def family(self, rows: np.ndarray, scale: float = 1.0) -> Family:
+        """Choose a prior for the used columns from their numbers; `scale` is that of `Family.empirical`."""
+        used = [self.columns[j] for j in self.used]
+        kinds = {FAMILIES[column.kind] for column in used}
+        if len(kinds) == 1 and kinds <= _FASTER and not has_gaps(rows):
+            return kinds.pop().empirical(rows, scale)
+        return Mixed([_family_of(column, rows[:, j], scale) for j, column in enumerate(used)])
+
+    def __str__(self) -> str:
+        rows = [("column", "kind", "missing", "")]
+        rows += [
+            (str(column.name if column.name is not None else j), column.kind, str(column.n_missing), note)
+            for j, column in enumerate(self.columns)
+            for note in [column.note()]
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        lines = [
+            f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d}".rstrip() for a, b, c, d in rows
+        ]
+        return "\n".join(lines)
+
+
+def has_gaps(rows: np.ndarray) -> bool:
+    """Say whether any cell is missing; the sum is looked at first, as it needs no memory."""
+    return bool(np.isnan(rows.sum(dtype=np.float64)) and np.isnan(rows).any())
+
+
+def _family_of(column: Column, cells: np.ndarray, scale: float) -> Family:
+    """Choose the prior of one column from its cells."""
+    if column.kind == "ordered":
+        return Ordered([np.arange(len(column.values))], scale)
+    return FAMILIES[column.kind].empirical(cells[~np.isnan(cells), None], scale)
+
+
+def _checked(said: Any, names: Sequence[object]) -> Mapping[object, str]:
+    """Return what users say of columns, or say what is wrong with it."""
+    if not isinstance(said, Mapping):
+        raise TypeError(f"columns must be a dict of names and kinds, got {said!r}.")
+    for name, kind in said.items():
+        if name not in names:
+            raise ValueError(f"columns names {name!r}, but X has no such column. Hint: it has {names[:6]}.")
+        if kind not in KINDS:
+            raise ValueError(f"columns[{name!r}] must be one of {', '.join(KINDS)}, got {kind!r}.")
+    return said
+
+
+def _kept(column: Column) -> Column:
+    """Return a constant column as one that is used: there is nothing else."""
+    if column.kind != "constant":
+        return column
+    return dataclasses.replace(column, kind="category" if column.is_text else "real", values=column.values)
+
+
+def _n_missing(raw: Raw) -> int:
+    if raw.is_text:
+        return sum(word is None for word in raw.cells)
+    return int(np.count_nonzero(np.isnan(raw.cells)))
+
+
+def _described(raw: Raw, said: str | None) -> Column:
+    """Tell what one column holds."""
+    n_missing = _n_missing(raw)
+    kind = said or (_kind_of_words(raw) if raw.is_text else _kind_of_numbers(raw, n_missing))
+    values: tuple = ()
+    if kind in ("binary", "category", "ordered", "constant"):
+        values = raw.ranks or tuple(_different(raw.cells))
+    if kind == "binary" and len(values) > 2:
+        raise ValueError(f"column {raw.name!r} is not binary: it has {len(values)} values.")
+    if said in FAMILIES and len(raw.cells) == n_missing:
+        raise ValueError(f"column {raw.name!r} has no value at all. Hint: leave it out.")
+    shift = _shift(raw.cells) if kind == "log" and not raw.is_text else 0.0
+    return Column(raw.name, kind, n_missing, values, shift, raw.is_text)
+
+
+def _different(cells: np.ndarray) -> Iterable:
+    """Return the different values of a column in their order."""
+    if cells.dtype == object:
+        return sorted({word for word in cells if word is not None})
+    return np.unique(cells[~np.isnan(cells)]).tolist()
+
+
+def _kind_of_words(raw: Raw) -> str:
+    seen = [word for word in raw.cells if word is not None]
+    n_different = len(set(seen))
+    if n_different <= 1:
+        return "constant" if seen else "empty"
+    if raw.ranks and n_different > 2:
+        return "ordered"
+    if n_different == 2:
+        return "binary"
+    many = n_different > len(seen) / 2 and len(seen) > 20
+    return "identifier" if many or (n_different == len(seen) and len(seen) > 4) else "category"
+
+
+def _kind_of_numbers(raw: Raw, n_missing: int) -> str:
+    cells = raw.cells
+    if n_missing == len(cells):
+        return "empty"
+    if np.nanmin(cells) == np.nanmax(cells):
+        return "constant"
+    some = cells[:: max(1, len(cells) // _ENOUGH)]
+    some = some[~np.isnan(some)].astype(np.float64)
+    if raw.unit:
+        return "binary" if raw.unit == "truth" else "real"
+    n_different = len(np.unique(some))
+    if n_different <= _FEW and len(some) >= _EACH * n_different and len(set(_different(cells))) <= _FEW:
+        return "binary" if n_different <= 2 else "ordered"
+    if (some == np.floor(some)).all() and np.isfinite(some).all():
+        if _is_identifier(raw):
+            return "identifier"
+        if some.min() >= 0.0 and (some == 0.0).mean() >= _ZEROS and some.mean() <= _MEAN:
+            return "count" if _is_whole(cells) else "real"
+    return "log" if np.nanmin(cells) >= 0.0 and _has_long_tail(some) else "real"
+
+
+def _is_whole(cells: np.ndarray) -> bool:
+    seen = cells[~np.isnan(cells)]
+    return bool((seen == np.floor(seen)).all() and (seen >= 0.0).all())
+
+
+def _is_identifier(raw: Raw) -> bool:
+    """Say whether whole numbers only tell rows apart: they count the rows, or are called so."""
+    seen = raw.cells[~np.isnan(raw.cells)]
+    if len(seen) < 20 or len(np.unique(seen)) < len(seen):
+        return False
+    return bool(seen.max() - seen.min() == len(seen) - 1) or bool(_ID.search(str(raw.name)))
+
+
+def _shift(cells: np.ndarray) -> float:
+    """Return what is added before a log is taken: nothing, or the least positive number beside zeros."""
+    positive = cells[cells > 0.0]
+    return float(positive.min()) if len(positive) and np.nanmin(cells) <= 0.0 else 0.0
+
+
+def _has_long_tail(cells: np.ndarray) -> bool:
+    """Say whether a log makes numbers from 0 up much less skew."""
+    if len(cells) < 20 or not np.isfinite(cells).all() or not (cells > 0.0).any():
+        return False
+    before = _skew(cells)
+    return before > _SKEW and abs(_skew(np.log(cells + _shift(cells)))) < 0.5 * before
+
+
+def _skew(cells: np.ndarray) -> float:
+    gap = cells - cells.mean()
+    spread = np.sqrt((gap**2).mean())
+    return float(((gap / spread) ** 3).mean()) if spread > 0.0 else 0.0
