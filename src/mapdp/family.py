@@ -79,6 +79,7 @@ class Family:
     """Prior hyperparameters of one likelihood; subclasses are frozen dataclasses."""
 
     scratch_rows = 0  # lanes of working space that scoring needs
+    has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
 
     @property
     def n_features(self) -> int:
@@ -141,6 +142,8 @@ class Family:
 
     def column(self, j: int) -> "Family":
         """Return this family for column j alone."""
+        if not self.has_columns:
+            raise TypeError(f"{type(self).__name__} does not describe columns one by one.")
         one = {
             field.name: value[j : j + 1]
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
@@ -151,10 +154,7 @@ class Family:
     @property
     def cell(self) -> Any:
         """Return the prior of a one-column family as `families.cells` reads it."""
-        raise TypeError(
-            f"{type(self).__name__} does not describe columns one by one. "
-            "Hint: a family with independent columns does, such as DiagonalGaussian."
-        )
+        raise NotImplementedError
 
     def learned(self, sums: Any) -> "Family":
         """Return a one-column family after the cells that these `families.cells.Sums` tell of."""

@@ -22,8 +22,13 @@ class Process:
     """What every prior over partitions offers."""
 
     discount: float
+    rows: float | None  # what all rows together count for; None where that is their number
 
-    def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
+    def counted_as(self, rows: float | None) -> "Process":
+        """Return the same prior for rows that together count for so many."""
+        raise NotImplementedError
+
+    def log_open(self, n_clusters: Any, n_rows: float) -> np.ndarray:
         """Return the log weight of a new chair for the last of `n_rows`, `n_clusters` being taken."""
         raise NotImplementedError
 
@@ -72,6 +77,8 @@ class PitmanYor(Process):
         Concentration, positive.
     discount : float
         From 0 (the Dirichlet process) to below 1 (many small clusters, sizes like a power law).
+    rows : float, default None
+        What all rows together count for, where that is not their number.
 
     Examples
     --------
@@ -81,17 +88,23 @@ class PitmanYor(Process):
 
     alpha: float
     discount: float = 0.0
+    rows: float | None = None
 
     def __post_init__(self) -> None:
         checks.discount(self.discount)
         checks.positive("alpha", self.alpha, _ALPHA_HINT)
 
-    def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
+    def counted_as(self, rows: float | None) -> Process:
+        """Return the same prior for rows that together count for so many."""
+        return PitmanYor(self.alpha, self.discount, rows)
+
+    def log_open(self, n_clusters: Any, n_rows: float) -> np.ndarray:
         """Return log(alpha + discount K): the number of rows does not matter."""
         return np.log(self.alpha + self.discount * np.asarray(n_clusters, dtype=np.float64))
 
     def log_total(self, n: float) -> float:
         """Return the log of alpha (alpha + 1) ... (alpha + n - 1)."""
+        n = n if self.rows is None else self.rows
         if self.alpha > 1e6:  # where the difference of two log gammas would lose digits
             return float(np.log(self.alpha + np.arange(n)).sum())
         return math.lgamma(self.alpha + n) - math.lgamma(self.alpha)
@@ -126,6 +139,8 @@ class MixtureOfFiniteMixtures(Process):
         Of the weights: 1 makes all weights equally probable, larger values favour even sizes.
     rate : float
         Expected number of components, less one.
+    rows : float, default None
+        What all rows together count for, where that is not their number.
 
     Examples
     --------
@@ -137,18 +152,24 @@ class MixtureOfFiniteMixtures(Process):
 
     concentration: float = 1.0
     rate: float = 1.0
+    rows: float | None = None
 
     def __post_init__(self) -> None:
         checks.positive("concentration", self.concentration, "1.0 makes all weights equally probable.")
         checks.positive("rate", self.rate, "one less than the number of components you expect.")
+
+    def counted_as(self, rows: float | None) -> Process:
+        """Return the same prior for rows that together count for so many."""
+        return dataclasses.replace(self, rows=rows)
 
     @property
     def discount(self) -> float:  # type: ignore[override]
         """A taken chair with n rows weighs n + concentration."""
         return -self.concentration
 
-    def log_open(self, n_clusters: Any, n_rows: int) -> np.ndarray:
+    def log_open(self, n_clusters: Any, n_rows: float) -> np.ndarray:
         """Return log(concentration V(K + 1) / V(K)), where V(0) stands for 1."""
+        n_rows = n_rows if self.rows is None else self.rows
         taken = np.asarray(n_clusters)
         least, most = int(taken.min()), int(taken.max())
         log_v = _log_v(self.concentration, self.rate, least, most + 1, n_rows)
@@ -160,7 +181,7 @@ class MixtureOfFiniteMixtures(Process):
 
 
 @functools.lru_cache(maxsize=64)  # every state of a search asks for the same
-def _log_v(concentration: float, rate: float, least: int, most: int, n: int) -> np.ndarray:
+def _log_v(concentration: float, rate: float, least: int, most: int, n: float) -> np.ndarray:
     """Return log V_n(t) of Miller and Harrison for t from least to most, 0 for t = 0.
 
     It is what the number of components beyond the t seen ones adds up to; the sum falls off at least as a

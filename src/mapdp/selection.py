@@ -14,7 +14,7 @@ from mapdp.concentration import alpha_for, discount_for, expected_clusters, make
 from mapdp.families import DiagonalGaussian
 from mapdp.family import Family
 from mapdp.predictive import log_density
-from mapdp.process import PitmanYor
+from mapdp.process import PitmanYor, Process
 from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start, from_every_start, search
 from mapdp.trace import silent
@@ -61,7 +61,7 @@ def map_alpha(n: int, k: int, prior: object = "inverse-gamma", discount: float =
 
 
 def _with_alpha(problem: Problem, alpha: float) -> Problem:
-    return problem._replace(process=PitmanYor(alpha, problem.process.discount))
+    return problem._replace(process=PitmanYor(alpha, problem.process.discount, problem.process.rows))
 
 
 def _handed_on(problem: Problem, name: str, found: Found, rng: np.random.Generator) -> Found:
@@ -126,7 +126,7 @@ def by_joint(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> C
     first = as_given(_with_alpha(problem, ALPHAS[_FIRST]), name, starts, n_jobs)
     best, tried = first.best, {_FIRST: first.best}
     while True:
-        here = _best_of_grid(best, problem.process.discount)
+        here = _best_of_grid(best, problem.process)
         new = [g for g in (here, here - 1, here + 1) if 0 <= g < len(ALPHAS) and g not in tried]
         if not new:
             break
@@ -136,10 +136,10 @@ def by_joint(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> C
     return Choice(best, first.starts, told)
 
 
-def _best_of_grid(found: Found, discount: float) -> int:
+def _best_of_grid(found: Found, process: Process) -> int:
     """Return the number of the alpha under which a partition is most probable."""
-    sizes = found.state.sizes[: found.state.n_clusters]
-    return int(np.argmax([PitmanYor(alpha, discount).log_eppf(sizes) for alpha in ALPHAS]))
+    sizes, rest = found.state.sizes[: found.state.n_clusters], (process.discount, process.rows)
+    return int(np.argmax([PitmanYor(alpha, *rest).log_eppf(sizes) for alpha in ALPHAS]))
 
 
 def by_cross_validation(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:

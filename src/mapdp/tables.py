@@ -134,7 +134,8 @@ def as_matrix(columns: Sequence[Raw]) -> np.ndarray:
                 "Hint: leave family at None to have columns of words read as categories."
             )
     whole = columns[0].cells.base
-    if whole is not None and whole.ndim == 2 and whole.shape == (len(columns[0].cells), len(columns)):
+    shape = (len(columns[0].cells), len(columns))
+    if whole is not None and whole.shape == shape:
         if all(_is_column(raw.cells, whole, j) for j, raw in enumerate(columns)):
             return whole
     return np.column_stack([raw.cells for raw in columns])

@@ -110,7 +110,10 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of new rows."""
-        rows = self._encoded(X)
+        return self._scored(self._encoded(X), reduce)
+
+    def _scored(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Apply `reduce` to the scores of encoded rows."""
         weights = self._process.log_seating(self.cluster_sizes_)
         return reduced_scores(rows, weights, self._bank, self.family_, reduce)
 

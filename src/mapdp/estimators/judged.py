@@ -18,6 +18,7 @@ class Judged(Mixture):
 
     labels_: np.ndarray
     log_joint_: float
+    _has_ties = False
 
     def uncertainty(
         self,
@@ -75,6 +76,11 @@ class Judged(Mixture):
 
     def _refitted(self, X: Any) -> np.ndarray:
         """Return the rows, encoded, if they are those that were fitted."""
+        if self._has_ties:
+            raise ValueError(
+                "uncertainty does not know weights, groups and known labels, with which this was fitted. "
+                "Hint: predict_proba tells how sure rows are, given the clusters."
+            )
         rows = self._encoded(X)
         if len(rows) == len(self.labels_):
             state = seated(rows, self.labels_, self.family_, self._process)

@@ -17,8 +17,10 @@ from mapdp.family import Family
 from mapdp.model import state_log_joint
 from mapdp.process import Process, make_process
 from mapdp.search import searches, starts
+from mapdp.search.blocks import Ties, Untied, column_by_column, of_blocks, tie, untied
 from mapdp.search.run import Found, Problem, outlined
 from mapdp.search.searches import Start
+from mapdp.state import predictive_bank
 from mapdp.trace import Init, Step, adjusted_rand
 
 ALPHA_RULES = ("auto", "map", "nll", "cv")
@@ -93,6 +95,8 @@ class MAPDP(Judged):
     trace_ : list of Step
         What each sweep and each round of moves did; the joint never drops. Where alpha is learned, the
         joint of the trace has the density of log alpha, too.
+    known_labels_ : array of shape (n_clusters_,)
+        Where `y`, weights or groups were given: the label that each cluster was told, -1 for none.
     inits_ : list of Init
         For each start its joint, its number of clusters and its agreement with the outcome; by "nll" all
         starts are made with alpha 1.
@@ -152,13 +156,21 @@ class MAPDP(Judged):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the most probable partition of the rows of X.
 
         Parameters
         ----------
         X : array or data frame of shape (N, D)
-        y : ignored
+            NaN and null are gaps.
+        y : array of shape (N,), default None
+            Known labels, -1 where they are not known: rows with the same label share a cluster, rows with
+            different labels do not. Labels without any -1 are ignored, as everywhere in scikit-learn.
+        sample_weight : array of shape (N,), default None
+            What each row counts for; a weight of 2 is the same row twice, in one cluster. Rows of weight 0
+            are given a cluster afterwards.
+        groups : array of shape (N,), default None
+            Rows with the same name share a cluster; -1 or None is for rows in no group.
 
         Returns
         -------
@@ -166,11 +178,14 @@ class MAPDP(Judged):
         """
         self._check()
         problem = self._problem(X)
+        ties = tie(len(problem.X), sample_weight, groups, y)
+        self._has_ties = ties is not None
+        rows, problem = problem.X, problem if ties is None else of_blocks(problem, ties)
         choose = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
             self._alpha_rule(len(problem.X)), selection.as_given
         )
         n_jobs = effective_n_jobs(self.n_jobs)
-        best, found, self.alphas_ = choose(problem, self.search, self._starts(len(problem.X)), n_jobs)
+        best, found, self.alphas_ = choose(problem, self.search, self._starts(len(rows), ties), n_jobs)
         if not best.converged:
             warnings.warn(
                 f"rows were still moving after max_iter={self.max_iter} sweeps. "
@@ -178,13 +193,31 @@ class MAPDP(Judged):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._keep(best.state, best.process)
-        self.inits_ = [self._compared(one) for one in found]
-        self.alpha_ = getattr(best.process, "alpha", math.nan)
         self.log_joint_ = state_log_joint(best.state, best.process)
+        if ties is None:
+            self._keep(best.state, best.process)
+        else:
+            self._keep_untied(untied(best, problem, ties), rows, ties, best.process)
+        self.inits_ = [_compared(one, best) for one in found]
+        self.alpha_ = getattr(best.process, "alpha", math.nan)
         self.trace_ = best.trace
         self.n_iter_ = best.trace[-1].sweep
         return self
+
+    def _keep_untied(self, found: Untied, rows: np.ndarray, ties: Ties, process: Process) -> None:
+        """Remember what was found for blocks in terms of rows; rows that count for nothing join last."""
+        self.family_ = column_by_column(self.family_)
+        self._process = process.counted_as(None)
+        self.n_clusters_ = len(found.sizes)
+        whole = (ties.weights == np.floor(ties.weights)).all()
+        self.cluster_sizes_ = found.sizes.astype(np.int64) if whole else found.sizes
+        self.known_labels_ = found.known
+        self._bank = predictive_bank(found.bank, self.family_, self.n_clusters_)
+        self.labels_ = np.empty(len(rows), dtype=np.int32)
+        self.labels_[ties.rows] = found.labels
+        others = np.setdiff1d(np.arange(len(rows)), ties.rows)
+        if len(others):
+            self.labels_[others] = self._scored(rows[others], lambda s: s[:, :-1].argmax(axis=1))
 
     def _alpha_rule(self, n_rows: int) -> str:
         """Return how alpha is found; "given" where there is nothing to find."""
@@ -233,26 +266,33 @@ class MAPDP(Judged):
             return alpha_for(n_rows, expected, self.discount)
         return 1.0 if isinstance(self.alpha, str) else self.alpha
 
-    def _starts(self, n_rows: int) -> list[Start]:
+    def _starts(self, n_rows: int, ties: Ties | None) -> list[Start]:
         """Return how each start begins; without a seed the first seats the rows in row order.
 
         Every second start of a split-merge search is around seeds instead of sequential: the two
         kinds get stuck in different places.
         """
+        given = self.init
+        if ties is not None:
+            n_rows = len(ties.known)
+            if not isinstance(given, str):
+                _, first = np.unique(ties.block_of, return_index=True)
+                given = np.asarray(given)[ties.rows[first]]
         chosen, order = [], np.arange(n_rows, dtype=np.int32)
         mixed = self.search == "split-merge" and isinstance(self.init, str) and self.init == "sequential"
         for number, rng in enumerate(generator(self.random_state).spawn(self.n_init)):
             shuffled = number > 0 or self.random_state is not None
-            init = "seeds" if mixed and number % 2 == 1 else self.init
+            init = "seeds" if mixed and number % 2 == 1 else given
             chosen.append(Start(init, rng.permutation(order) if shuffled else order, rng))
         return chosen
-
-    def _compared(self, found: Found) -> Init:
-        """Report one start beside the winner."""
-        winner = found.state.labels is self.labels_
-        agreement = 1.0 if winner else adjusted_rand(self.labels_, found.state.labels)
-        return Init(found.log_joint, found.state.n_clusters, agreement)
 
     def _tell(self, step: Step) -> None:
         if self.verbose:
             print(step, flush=True)
+
+
+def _compared(found: Found, winner: Found) -> Init:
+    """Report one start beside the winner."""
+    same = found.state.labels is winner.state.labels
+    agreement = 1.0 if same else adjusted_rand(winner.state.labels, found.state.labels)
+    return Init(found.log_joint, found.state.n_clusters, agreement)

@@ -2,6 +2,7 @@
 
 from mapdp.families.bernoulli import Bernoulli
 from mapdp.families.binomial import Binomial
+from mapdp.families.blocks import Blocks
 from mapdp.families.categorical import Categorical
 from mapdp.families.diagonal_gaussian import DiagonalGaussian
 from mapdp.families.exponential import Exponential
@@ -16,6 +17,7 @@ from mapdp.families.product import Product
 __all__ = [
     "Bernoulli",
     "Binomial",
+    "Blocks",
     "Categorical",
     "DiagonalGaussian",
     "Exponential",

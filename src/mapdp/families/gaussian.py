@@ -71,6 +71,8 @@ class Gaussian(Family):
     -1.386294
     """
 
+    has_columns = False
+
     mean: np.ndarray
     strength: float
     dof: float

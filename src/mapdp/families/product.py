@@ -79,6 +79,11 @@ class Product(Family):
             )
         return self
 
+    @property
+    def has_columns(self) -> bool:  # type: ignore[override]
+        """Say whether every part has."""
+        return all(part.has_columns for part, _ in self.parts)
+
     def column(self, j: int) -> Family:
         """Return the family of column j."""
         part, columns = next((part, columns) for part, columns in self.parts if j in columns)

@@ -41,7 +41,10 @@ class Problem(NamedTuple):
         """Return the problem of some of the rows."""
         X = np.ascontiguousarray(self.X[rows])
         outline = X if self.outline is self.X else np.ascontiguousarray(self.outline[rows])
-        return self._replace(X=X, outline=outline)
+        process = self.process
+        if process.rows is not None:
+            process = process.counted_as(process.rows * len(X) / len(self.X))
+        return self._replace(X=X, outline=outline, process=process)
 
 
 def outlined(X: np.ndarray) -> np.ndarray:
@@ -134,7 +137,9 @@ class Run:
         if prior is None or not isinstance(process, PitmanYor):
             return False
         before = self._log_joint(self.state)
-        alpha = most_probable_alpha(len(self.problem.X), self.state.n_clusters, prior, process.discount)
+        n_clusters = self.state.n_clusters
+        n_rows = len(self.problem.X) if process.rows is None else max(round(process.rows), n_clusters)
+        alpha = most_probable_alpha(n_rows, n_clusters, prior, process.discount)
         self._weigh_by(dataclasses.replace(process, alpha=alpha))
         if beats(self._log_joint(self.state), before):
             self.record("alpha", 0)
