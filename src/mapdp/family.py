@@ -142,8 +142,6 @@ class Family:
 
     def column(self, j: int) -> "Family":
         """Return this family for column j alone."""
-        if not self.has_columns:
-            raise TypeError(f"{type(self).__name__} does not describe columns one by one.")
         one = {
             field.name: value[j : j + 1]
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
@@ -154,6 +152,13 @@ class Family:
     @property
     def cell(self) -> Any:
         """Return the prior of a one-column family as `families.cells` reads it."""
+        raise NotImplementedError
+
+    def sums(self, bank: Bank, k: int) -> list[Any]:
+        """Return what each column of chair k knows, as `families.cells.Sums`.
+
+        What adds up over rows and says nothing of clusters (log factorials, ...) may be left out.
+        """
         raise NotImplementedError
 
     def learned(self, sums: Any) -> "Family":
@@ -207,6 +212,13 @@ def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:
             new[..., : len(slots)] = old.take(slots, axis=-1)
         elif hasattr(old, "_fields"):
             copy_slots(old, new, slots)
+
+
+@kernel
+def refresh_all(bank, capacity):
+    """Bring the cached predictive of all chairs up to date."""
+    for k in range(capacity):
+        refresh(bank, k)
 
 
 @kernel

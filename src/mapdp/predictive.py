@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mapdp._lanes import LANES, whole_lanes
+from mapdp.families import Mixed
 from mapdp.family import Bank, Family
 from mapdp.kernels.score import score_rows
 from mapdp.process import Process
@@ -31,6 +32,27 @@ def reduced_scores(
         score_rows(block, joins, bank, origin, x, scratch, out)
         reduced.append(reduce(out[: len(block), : len(weights)]))
     return np.concatenate(reduced)
+
+
+def scores_with_gaps(rows: np.ndarray, weights: np.ndarray, chairs: list[Family]) -> np.ndarray:
+    """Return log p(x, chair) for rows with gaps; each chair is given as a family that has learned."""
+    scores = np.empty((len(rows), len(weights)))
+    observed = ~np.isnan(rows)
+    patterns, which = np.unique(observed, axis=0, return_inverse=True)
+    for k, family in enumerate(chairs):
+        if family.has_columns:
+            scores[:, k] = _density(rows, Mixed.of(family))
+            continue
+        for p, seen in enumerate(patterns):
+            some, columns = np.flatnonzero(which.ravel() == p), np.flatnonzero(seen)
+            part = np.ascontiguousarray(rows[np.ix_(some, columns)])
+            scores[some, k] = _density(part, family.among(columns)) if len(columns) else 0.0
+    return scores + weights
+
+
+def _density(rows: np.ndarray, family: Family) -> np.ndarray:
+    """Return the log density of encoded rows under a prior."""
+    return reduced_scores(rows, np.zeros(1), family.bank(1), family, lambda scores: scores[:, 0].copy())
 
 
 def log_sum(scores: np.ndarray) -> np.ndarray:

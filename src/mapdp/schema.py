@@ -15,7 +15,7 @@ import numpy as np
 from mapdp.checks import Names
 from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Mixed, NegativeBinomial, Ordered
 from mapdp.family import Family
-from mapdp.tables import Raw, as_matrix
+from mapdp.tables import Raw, as_matrix, gaps_of
 
 FAMILIES: dict[str, type[Family]] = {
     "real": DiagonalGaussian,
@@ -70,7 +70,7 @@ class Column:
 
     def encoded(self, raw: Raw) -> np.ndarray:
         """Return the cells as the family's numbers."""
-        if self.values and self.kind in FAMILIES:
+        if self.values and self.kind in FAMILIES and self.kind != "real":
             return _places(raw, self.values)
         if raw.is_text:
             as_matrix([raw])
@@ -80,8 +80,8 @@ class Column:
 
     def decoded(self, cells: np.ndarray) -> np.ndarray:
         """Turn the family's numbers back into values."""
-        if self.values and self.kind in FAMILIES:
-            return np.array(self.values)[cells.astype(int)]
+        if self.values and self.kind in FAMILIES and self.kind != "real":
+            return np.array(self.values, dtype=object if self.is_text else None)[cells.astype(int)]
         return np.exp(cells) - self.shift if self.kind == "log" else cells
 
 
@@ -134,7 +134,7 @@ class Schema(NamedTuple):
     @classmethod
     def given(cls, table: Sequence[Raw]) -> Self:
         """Return the schema of a table whose family is given."""
-        return cls(tuple(Column(raw.name, "given", _n_missing(raw)) for raw in table))
+        return cls(tuple(Column(raw.name, "given", int(gaps_of(raw).sum())) for raw in table))
 
     @property
     def used(self) -> list[int]:
@@ -145,6 +145,11 @@ class Schema(NamedTuple):
         """Return what the used columns are called, None where they have no names."""
         names = [self.columns[j].name for j in self.used]
         return self.used if names[0] is None else names
+
+    def labels(self) -> list[str]:
+        """Return what to call the used columns where they are shown."""
+        names = self.names()
+        return [f"column {name}" if isinstance(name, int) else str(name) for name in names or self.used]
 
     def matrix(self, table: Sequence[Raw]) -> np.ndarray:
         """Return the used columns as numbers, gaps as NaN; the caller's own matrix where that will do."""
@@ -206,15 +211,9 @@ def _kept(column: Column) -> Column:
     return dataclasses.replace(column, kind="category" if column.is_text else "real", values=column.values)
 
 
-def _n_missing(raw: Raw) -> int:
-    if raw.is_text:
-        return sum(word is None for word in raw.cells)
-    return int(np.count_nonzero(np.isnan(raw.cells)))
-
-
 def _described(raw: Raw, said: str | None) -> Column:
     """Tell what one column holds."""
-    n_missing = _n_missing(raw)
+    n_missing = int(gaps_of(raw).sum())
     kind = said or (_kind_of_words(raw) if raw.is_text else _kind_of_numbers(raw, n_missing))
     values: tuple = ()
     if kind in ("binary", "category", "ordered", "constant"):

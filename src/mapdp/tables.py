@@ -4,7 +4,8 @@ The one idea: a table is a list of `Raw` columns, whatever it came in (narwhals 
 Arrow), and a gap is NaN among numbers and None among words.
 """
 
-from collections.abc import Sequence
+import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -121,6 +122,48 @@ def _word(cell: Any) -> str | None:
         )
     word = str(cell).strip()
     return None if word.lower() in NO_ANSWER else word
+
+
+def gaps_of(raw: Raw) -> np.ndarray:
+    """Say of each cell whether it is missing."""
+    if raw.is_text:
+        return np.array([word is None for word in raw.cells])
+    return np.isnan(raw.cells)
+
+
+def filled(X: Any, fills: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Any:
+    """Return a copy of a table in which cells of some columns are filled: rows and values of each."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        out = np.array(X, dtype=object if np.asarray(X).dtype.kind in "OUS" else np.float64)
+        for j, (rows, values) in fills.items():
+            out[rows, j] = values
+        return out
+    new = [_filled_series(frame[frame.columns[j]], *fill) for j, fill in fills.items()]
+    return frame.with_columns(*new).to_native()
+
+
+def _filled_series(series: Any, rows: np.ndarray, values: np.ndarray) -> Any:
+    """Return a column with some cells filled; whole numbers become real ones."""
+    cells, dtype = series.to_list(), series.dtype
+    for i, value in zip(rows.tolist(), values.tolist(), strict=True):
+        cells[i] = _as_time(value, dtype) if dtype.is_temporal() else value
+    if dtype.is_numeric():
+        dtype, cells = nw.Float64(), [np.nan if cell is None else float(cell) for cell in cells]
+    elif dtype == nw.Boolean:
+        cells = [None if cell is None else bool(cell) for cell in cells]
+    return nw.new_series(series.name, cells, dtype, backend=series.implementation)
+
+
+def _as_time(days: float, dtype: Any) -> Any:
+    """Turn days back into what they were read from."""
+    if dtype == nw.Duration:
+        return datetime.timedelta(days=days)
+    zone = datetime.UTC if getattr(dtype, "time_zone", None) else None
+    moment = datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(days=days)
+    if dtype == nw.Date:
+        return moment.date()
+    return moment.time() if dtype == nw.Time else moment
 
 
 def as_matrix(columns: Sequence[Raw]) -> np.ndarray:

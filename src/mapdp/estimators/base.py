@@ -9,13 +9,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
+from mapdp.explanation import Description, Explanation, column_families, described, explained
 from mapdp.families import Gaussian, Mixed
 from mapdp.family import Family
-from mapdp.predictive import log_sum, reduced_scores
+from mapdp.imputation import Fill, fills
+from mapdp.predictive import log_sum, reduced_scores, scores_with_gaps
 from mapdp.process import Process
 from mapdp.schema import Schema, has_gaps
 from mapdp.state import State, predictive_bank
-from mapdp.tables import Raw, read_table
+from mapdp.tables import Raw, filled, gaps_of, read_table
 from mapdp.trace import Step, silent
 
 
@@ -104,9 +106,11 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _encoded(self, X: Any) -> np.ndarray:
         """Turn new rows into what kernels read."""
         check_is_fitted(self)
-        rows = self.schema_.matrix(read_table(self, X, reset=False))
-        checks.finite_or_gap(rows, self.schema_.names())
-        return self.family_.encode(rows, self.schema_.names())
+        rows, names = self.schema_.matrix(read_table(self, X, reset=False)), self.schema_.names()
+        checks.finite_or_gap(rows, names)
+        if not has_gaps(rows):
+            return self.family_.encode(rows, names)
+        return column_families(self.family_).encode(rows, names)
 
     def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of new rows."""
@@ -115,7 +119,13 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _scored(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of encoded rows."""
         weights = self._process.log_seating(self.cluster_sizes_)
+        if has_gaps(rows) and not isinstance(self.family_, Mixed):
+            return reduce(scores_with_gaps(rows, weights, self._chair_families()))
         return reduced_scores(rows, weights, self._bank, self.family_, reduce)
+
+    def _chair_families(self) -> list[Family]:
+        """Return what each cluster has learned as a prior of its own, and the prior of a new one."""
+        return [self.family_.posterior(self._bank, k) for k in range(self.n_clusters_ + 1)]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new cluster."""
@@ -125,6 +135,90 @@ class Mixture(ClusterMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
         return self._in_chunks(X, lambda scores: np.exp(scores - log_sum(scores)[:, None]))
+
+    def describe(self) -> Description:
+        """Say what sets each cluster apart: typical values, and how much evidence each column is.
+
+        The evidence is the log Bayes factor, in nats, of "the rows of the cluster have a distribution of
+        their own in this column" against "they have that of all other rows".
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mapdp import MAPDP
+        >>> clusters = MAPDP(alpha=0.3).fit(load_iris(as_frame=True).data).describe()
+        >>> clusters[0].features[0].name
+        'petal length (cm)'
+        """
+        check_is_fitted(self)
+        used = [self.schema_.columns[j] for j in self.schema_.used]
+        return described(self.family_, self._bank, self.cluster_sizes_, used, self.schema_.labels())
+
+    def explain(self, X: Any) -> Explanation:
+        """Say why each row is where it is: the log odds against its second choice, column by column.
+
+        Where columns are independent within a cluster, `by_size` and `by_column` add up to `log_odds`. A
+        full-covariance `Gaussian` sees columns together: there each is judged by itself.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mapdp import MAPDP
+        >>> X = load_iris(as_frame=True).data
+        >>> why = MAPDP(alpha=0.3).fit(X).explain(X)
+        >>> bool(np.allclose(why.by_size + why.by_column.sum(axis=1), why.log_odds))
+        True
+        """
+        rows = self._encoded(X)
+        weights = self._process.log_seating(self.cluster_sizes_)
+        scores = self._scored(rows, np.copy)
+        return explained(self.family_, self._bank, rows, scores, weights, self.schema_.labels())
+
+    def impute(self, X: Any, return_spread: bool = False) -> Any:
+        """Fill the gaps of a table with what the clusters say of them.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (N, D)
+        return_spread : bool, default False
+            Tell also how sure each value is.
+
+        Returns
+        -------
+        X : like X
+            Gaps hold the expected number or the most probable level, given the other cells of the row.
+        spread : array of shape (N, D), where asked
+            Standard deviation of a number (of its logarithm, where that is used), probability that a level
+            is another one; 0 for cells that were there, NaN for gaps of columns that were set aside.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mapdp import MAPDP
+        >>> X = load_iris().data.copy()
+        >>> X[0, 2] = np.nan
+        >>> filled = MAPDP(alpha=0.3).fit(X).impute(X)
+        >>> bool(abs(filled[0, 2] - 1.4) < 0.2)
+        True
+        """
+        rows = self._encoded(X)
+        chances = self._scored(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
+        found = dict(zip(self.schema_.used, fills(self.family_, self._bank, rows, chances), strict=True))
+        columns = self.schema_.columns
+        new = {j: (f.rows, columns[j].decoded(f.values)) for j, f in found.items() if len(f.rows)}
+        table = filled(X, new)
+        return (table, self._spread(X, found)) if return_spread else table
+
+    def _spread(self, X: Any, found: dict[int, Fill]) -> np.ndarray:
+        """Return how sure each cell is."""
+        raw = read_table(self, X, reset=False)
+        spread = np.zeros((len(raw[0].cells), len(raw)))
+        for j, column in enumerate(raw):
+            if j in found:
+                spread[found[j].rows, j] = found[j].spread
+            else:
+                spread[gaps_of(column), j] = np.nan
+        return spread
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, its cluster integrated out."""

@@ -1,13 +1,13 @@
 """Knows clusters of yes/no columns, under Beta priors: a Categorical whose two levels are 0 and 1."""
 
 import dataclasses
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from mapdp import checks
 from mapdp.checks import Names
-from mapdp.families.categorical import CategoricalBank, make_bank, posterior_weights
+from mapdp.families.categorical import CategoricalBank, make_bank, posterior_weights, tallies
 from mapdp.families.cells import LEVELS, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 
@@ -72,16 +72,21 @@ class Bernoulli(Family):
         """Return the prior of the one column."""
         return Cell(LEVELS, (), np.concatenate([self.failure, self.success]))
 
+    def sums(self, bank: CategoricalBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        return tallies(bank, k)
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after a tally of zeros and ones."""
         return dataclasses.replace(
             self, success=self.success + sums.tally[1], failure=self.failure + sums.tally[0]
         )
 
-    def summary(self) -> dict[str, np.ndarray]:
-        """Return mean and variance of the predictive."""
+    def summary(self) -> dict[str, Any]:
+        """Return mean and variance of the predictive, and the probabilities of 0 and 1."""
         mean = self.success / (self.success + self.failure)
-        return {"mean": mean, "variance": mean * (1.0 - mean)}
+        probability = [np.array([1.0 - one, one]) for one in mean]
+        return {"mean": mean, "variance": mean * (1.0 - mean), "probability": probability}
 
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the probabilities of a one for n clusters."""

@@ -106,6 +106,10 @@ class Categorical(Family):
         """Return the prior of the one column."""
         return Cell(LEVELS, (), self.concentration[0])
 
+    def sums(self, bank: CategoricalBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        return tallies(bank, k)
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after a tally of its levels."""
         return type(self)(self.levels, [self.concentration[0] + sums.tally])
@@ -187,6 +191,12 @@ def make_bank(concentration: Sequence[np.ndarray], capacity: int) -> Categorical
 def posterior_weights(bank: CategoricalBank, k: int) -> list[np.ndarray]:
     """Return prior pseudo-counts plus what chair k counted, column by column."""
     return np.split(bank.prior.concentration + bank.tally[:, k], bank.prior.offset[1:-1])
+
+
+def tallies(bank: CategoricalBank, k: int) -> list[Sums]:
+    """Return what each column of chair k knows."""
+    parts = np.split(bank.tally[:, k], bank.prior.offset[1:-1])
+    return [Sums(bank.n[k], tally=part) for part in parts]
 
 
 @family.clear.on(CategoricalBank)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp._jit import inlined
-from mapdp._lanes import LANES, load, spread, store
+from mapdp._lanes import LANES, load, spread, store, whole_lanes
 from mapdp.exact import squares_about_mean, two_product
 from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_rising
 
@@ -46,9 +46,9 @@ class Sums(NamedTuple):
     """What one column of a chair knows."""
 
     n: float  # cells
-    total: float  # sum of them
-    second: float  # of squares for bells, of log orders for counts
-    tally: np.ndarray  # (L,) of levels
+    total: float = 0.0  # sum of them
+    second: float = 0.0  # of squares for bells, of log orders for counts
+    tally: np.ndarray = NOTHING  # (L,) of levels
 
 
 class Prior(NamedTuple):
@@ -112,6 +112,17 @@ def make_bank(prior: Prior, capacity: int) -> CellBank:
     column, level = (len(prior.kind), capacity), (len(prior.pseudo), capacity)
     shapes = [column] * 5 + [level] * 2 + [column] * 4
     return CellBank(prior, *[np.zeros(shape) for shape in shapes])
+
+
+def bank_of(prior: Prior, chairs: list[list[Sums]]) -> CellBank:
+    """Return a bank in which chair k knows chairs[k]; its cached predictive is not worked out."""
+    bank = make_bank(prior, whole_lanes(len(chairs)))
+    for k, columns in enumerate(chairs):
+        for j, (n, total, second, tally) in enumerate(columns):
+            bank.n[j, k], bank.sum_high[j, k], bank.second_high[j, k] = n, total, second
+            if len(tally):
+                bank.tally[prior.first[j] : prior.first[j + 1], k] = tally
+    return bank
 
 
 def sums_of(bank: CellBank, k: int) -> list[Sums]:

@@ -127,6 +127,11 @@ class DiagonalGaussian(Family):
         """Return the prior of the one column."""
         return Cell(BELL, (float(self.strength), float(self.shape), float(self.rate[0])))
 
+    def sums(self, bank: DiagonalGaussianBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        squares = bank.square_high[:, k]
+        return [Sums(bank.n[k], *column) for column in zip(bank.sum_high[:, k], squares, strict=True)]
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after n cells."""
         strength = self.strength + sums.n

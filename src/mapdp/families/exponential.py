@@ -100,6 +100,10 @@ class Exponential(Family):
         """Return the prior of the one column."""
         return Cell(WAIT, (float(self.shape), float(self.rate[0])))
 
+    def sums(self, bank: ExponentialBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        return [Sums(bank.n[k], total) for total in bank.sum_high[:, k]]
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after n cells."""
         return dataclasses.replace(self, shape=self.shape + sums.n, rate=self.rate + sums.total)

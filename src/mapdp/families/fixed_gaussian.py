@@ -112,6 +112,11 @@ class FixedGaussian(Family):
         """Return the prior of the one column."""
         return Cell(FIXED_BELL, (float(self.strength), float(self.variance[0])))
 
+    def sums(self, bank: FixedGaussianBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows; squares are as if all its rows were alike."""
+        n = max(bank.n[k], 1.0)
+        return [Sums(bank.n[k], total, total**2 / n) for total in bank.sum_high[:, k]]
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after n cells."""
         strength = self.strength + sums.n

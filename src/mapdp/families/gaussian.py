@@ -14,6 +14,8 @@ from scipy import stats
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
+from mapdp.families.cells import Sums
+from mapdp.families.diagonal_gaussian import DiagonalGaussian
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.linalg import factorise, is_positive_definite, rank_one, squared_length
 from mapdp.moments import column_moments
@@ -148,6 +150,34 @@ class Gaussian(Family):
             dof=self.dof + bank.n[k],
             scale=bank.factor[:, :, k] @ bank.factor[:, :, k].T,
         )
+
+    def column(self, j: int) -> DiagonalGaussian:
+        """Return what the family says of column j by itself."""
+        shape = 0.5 * (self.dof - self.n_features + 1.0)
+        return DiagonalGaussian(self.mean[j], self.strength, shape, 0.5 * self.scale[j, j])
+
+    def among(self, columns: np.ndarray) -> Self:
+        """Return what the family says of some of the columns."""
+        dof = self.dof - (self.n_features - len(columns))
+        return type(self)(self.mean[columns], self.strength, dof, self.scale[np.ix_(columns, columns)])
+
+    def given(self, seen: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the other columns of a new row, given the values of these."""
+        others = np.setdiff1d(np.arange(self.n_features), seen)
+        across = self.scale[np.ix_(others, seen)]
+        slope = np.linalg.solve(self.scale[np.ix_(seen, seen)], across.T).T
+        gap, part = values - self.mean[seen], self.among(seen)
+        far = gap @ np.linalg.solve(part.scale, gap) * self.strength / (self.strength + 1.0)
+        rest = np.diag(self.scale)[others] - (slope * across).sum(axis=1)
+        room = self.dof - len(others) - 1.0 + 1e-300  # of the Student t of the others, less two
+        spread = rest * (self.strength + 1.0) / self.strength * (1.0 + far)
+        return self.mean[others] + slope @ gap, spread / max(room, 1e-9)
+
+    def sums(self, bank: GaussianBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows by itself."""
+        n, centre = bank.n[k], bank.centre[:, k]
+        squares = np.diag(bank.scatter[:, :, k]) + n * centre**2
+        return [Sums(n, *column) for column in zip(n * centre, squares, strict=True)]
 
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean, variance and covariance of the predictive (infinite where dof <= D + 1)."""

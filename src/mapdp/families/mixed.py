@@ -16,7 +16,7 @@ from mapdp._jit import inlined
 from mapdp.checks import Names, column_name
 from mapdp.exact import added, several
 from mapdp.families import cells, levels
-from mapdp.families.cells import COUNT, LEVELS, REMEMBERED, TRIALS, CellBank
+from mapdp.families.cells import COUNT, LEVELS, REMEMBERED, TRIALS, CellBank, Sums
 from mapdp.family import Bank, Family, Parameters
 
 
@@ -59,7 +59,7 @@ class Mixed(Family):
 
     @classmethod
     def of(cls, family: Family) -> Self:
-        """Return the same model for rows with gaps."""
+        """Return the same model for rows with gaps; columns must be independent within a cluster."""
         return cls([family.column(j) for j in range(family.n_features)])
 
     @property
@@ -100,9 +100,13 @@ class Mixed(Family):
         """Return the arrays of a bank with `capacity` chairs."""
         return cells.make_bank(self._prior, capacity)  # type: ignore[attr-defined]
 
+    def sums(self, bank: CellBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        return cells.sums_of(bank, k)
+
     def posterior(self, bank: CellBank, k: int) -> Self:
         """Return the family whose prior is what chair k knows."""
-        sums = cells.sums_of(bank, k)
+        sums = self.sums(bank, k)
         return type(self)([column.learned(s) for column, s in zip(self.columns, sums, strict=True)])
 
     def summary(self) -> dict[str, Any]:
@@ -199,10 +203,16 @@ def refresh(bank, k):
 def log_predictive(bank, x, n_chairs, scores, scratch):
     for j in range(x.shape[0]):
         if x[j] == x[j]:
-            if bank.prior.kind[j] >= COUNT and x[j] < bank.prior.first[j + 1] - bank.prior.first[j]:
-                levels.score_level(bank, j, x[j], n_chairs, scores)
-            else:
-                cells.score_numbers(bank, j, x[j], n_chairs, scores)
+            score_cell(bank, j, x[j], n_chairs, scores)
+
+
+@inlined
+def score_cell(bank, j, v, n_chairs, scores):
+    """Add to the scores the log density of one cell."""
+    if bank.prior.kind[j] >= COUNT and v < bank.prior.first[j + 1] - bank.prior.first[j]:
+        levels.score_level(bank, j, v, n_chairs, scores)
+    else:
+        cells.score_numbers(bank, j, v, n_chairs, scores)
 
 
 @family.log_leave_one_out.on(CellBank)
@@ -232,12 +242,13 @@ def _log_density_without(bank, j, k, v):
 def log_marginal(bank, k):
     total = 0.0
     for j in range(bank.n.shape[0]):
-        total += _log_marginal_of_column(bank, j, k)
+        total += log_marginal_of_column(bank, j, k)
     return total
 
 
 @inlined
-def _log_marginal_of_column(bank, j, k):
+def log_marginal_of_column(bank, j, k):
+    """Return the log density of the cells of column j on chair k."""
     if bank.prior.kind[j] >= LEVELS:
         return levels.log_marginal_of_levels(bank.prior, j, bank.tally, bank.n[j, k], k)
     s, e, q, r = bank.sum_high[j, k], bank.sum_low[j, k], bank.second_high[j, k], bank.second_low[j, k]

@@ -106,9 +106,13 @@ class Ordered(Family):
         prior = cells.make_prior([self.column(j).cell for j in range(self.n_features)])
         return cells.make_bank(prior, capacity)
 
+    def sums(self, bank: CellBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        return cells.sums_of(bank, k)
+
     def posterior(self, bank: CellBank, k: int) -> Self:
         """Return the family whose prior is what chair k knows."""
-        learned = [self.column(j).learned(sums) for j, sums in enumerate(cells.sums_of(bank, k))]
+        learned = [self.column(j).learned(sums) for j, sums in enumerate(self.sums(bank, k))]
         return type(self)(self.levels, self.width, [one._weights()[0] for one in learned])
 
     def summary(self) -> dict[str, Any]:

@@ -101,6 +101,10 @@ class Poisson(Family):
         """Return the prior of the one column."""
         return Cell(COUNT, (float(self.shape[0]), float(self.rate[0])), np.zeros(REMEMBERED))
 
+    def sums(self, bank: PoissonBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows, but for factorials."""
+        return [Sums(bank.n[k], total) for total in bank.total[:, k]]
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after n cells."""
         return dataclasses.replace(self, shape=self.shape + sums.total, rate=self.rate + sums.n)

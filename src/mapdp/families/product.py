@@ -13,6 +13,7 @@ import numpy as np
 
 from mapdp import family
 from mapdp.checks import Names
+from mapdp.families.cells import Sums
 from mapdp.family import Bank, Family, Parameters
 
 
@@ -132,6 +133,14 @@ class Product(Family):
             bank = bank.right
         last, columns = self.parts[-1]
         return dataclasses.replace(self, parts=[*parts, (last.posterior(bank, k), columns)])
+
+    def sums(self, bank: Bank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows."""
+        found: dict[int, Sums] = {}
+        for number, (part, columns) in enumerate(self.parts):
+            own, bank = (bank, None) if number == len(self.parts) - 1 else (bank.left, bank.right)
+            found.update(zip(columns, part.sums(own, k), strict=True))
+        return [found[j] for j in range(self.n_features)]
 
     def summary(self) -> dict[str, Any]:
         """Return the summary of each part, under its columns."""

@@ -89,6 +89,10 @@ class Trials(Family):
         """Return how many different counts the one column can have."""
         return np.inf
 
+    def sums(self, bank: TrialsBank, k: int) -> list[Sums]:
+        """Return what each column of chair k knows, but for orders."""
+        return [Sums(bank.n[k], total) for total in bank.total[:, k]]
+
     def learned(self, sums: Sums) -> Self:
         """Return the family of one column after n cells."""
         successes, failures, _ = self._counted()

@@ -1,0 +1,68 @@
+"""Knows what belongs in a gap: what the clusters that a row may be in say of the missing cell.
+
+The one idea: given its cells that are there, a row is in each cluster with a known probability, and each
+cluster has a predictive density for the cell; the mixture of them says what to expect, and how surely.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp.families import Gaussian
+from mapdp.family import Bank, Family
+
+
+class Fill(NamedTuple):
+    """What belongs in the gaps of one column, in the family's numbers."""
+
+    rows: np.ndarray  # those with a gap
+    values: np.ndarray  # expected number, or most probable level
+    spread: np.ndarray  # standard deviation, or probability of another level
+
+
+def fills(family: Family, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
+    """Return what belongs in the gaps of each column; chances are (N, K), without a new cluster."""
+    posteriors = [family.posterior(bank, k) for k in range(chances.shape[1])]
+    if isinstance(family, Gaussian):
+        return _correlated(posteriors, rows, chances)
+    gaps = [np.flatnonzero(np.isnan(cells)) for cells in rows.T]
+    return [
+        _fill([one.column(j).summary() for one in posteriors], missing, chances[missing])
+        for j, missing in enumerate(gaps)
+    ]
+
+
+def _fill(told: list[dict[str, Any]], rows: np.ndarray, chances: np.ndarray) -> Fill:
+    """Mix what the clusters say of one column."""
+    if not len(rows):
+        return Fill(rows, np.empty(0), np.empty(0))
+    if "probability" in told[0]:
+        mixed = chances @ np.array([one["probability"][0] for one in told])
+        return Fill(rows, mixed.argmax(axis=1).astype(np.float64), 1.0 - mixed.max(axis=1))
+    mean, variance = (np.array([one[what][0] for one in told]) for what in ("mean", "variance"))
+    return Fill(rows, *_moments(chances, mean, variance))
+
+
+def _moments(chances: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of mixtures; clusters without a finite mean do not count."""
+    finite = np.isfinite(mean)
+    weights = np.where(finite, chances, 0.0)
+    weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+    mean = np.where(finite, mean, 0.0)
+    expected = (weights * mean).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        squares = np.where(weights > 0.0, weights * (variance + mean**2), 0.0).sum(axis=1)
+    return expected, np.sqrt(np.maximum(squares - expected**2, 0.0))
+
+
+def _correlated(posteriors: list[Any], rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
+    """Fill rows one by one, as each has its own columns to go by."""
+    gaps = np.isnan(rows)
+    values, spread = np.zeros(rows.shape), np.zeros(rows.shape)
+    for i in np.flatnonzero(gaps.any(axis=1)):
+        seen = np.flatnonzero(~gaps[i])
+        told = [posterior.given(seen, rows[i, seen]) for posterior in posteriors]
+        mean, variance = (np.array([one[part] for one in told]).T for part in (0, 1))
+        values[i, gaps[i]], spread[i, gaps[i]] = _moments(chances[i], mean, variance)
+    missing = [np.flatnonzero(column) for column in gaps.T]
+    return [Fill(m, values[m, j], spread[m, j]) for j, m in enumerate(missing)]
