@@ -19,6 +19,7 @@ from mapdp.families import (
     Ordered,
     Poisson,
     Product,
+    SphericalGaussian,
 )
 from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
 from mapdp.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
@@ -46,6 +47,7 @@ __all__ = [
     "PitmanYor",
     "Poisson",
     "Product",
+    "SphericalGaussian",
     "Step",
     "compare",
     "diagnostics",

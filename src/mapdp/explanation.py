@@ -114,6 +114,16 @@ def described(
     return Description(out)
 
 
+def short(number: float, digits: int = 4) -> str:
+    """Return a number with few digits, but all of those before the point."""
+    if number == 0.0 or not np.isfinite(number):
+        return f"{number:g}"
+    before = int(np.floor(np.log10(abs(number)))) + 1
+    if not -4 < before < 10:
+        return f"{number:.{digits}g}"
+    return f"{number:.{max(digits - before, 0)}f}"
+
+
 def _typical(prior: Family, sums: Sums, column: Column) -> str:
     """Say in a few characters what rows with these sums are like in one column."""
     if sums.n == 0:
@@ -128,8 +138,8 @@ def _typical(prior: Family, sums: Sums, column: Column) -> str:
     centre = mean + float(prior.origin[0])
     if column.kind == "log":
         low, middle, high = (np.exp(centre + s) - column.shift for s in (-spread, 0.0, spread))
-        return f"{middle:.4g} ({low:.3g} to {high:.3g})"
-    return f"{centre:.4g} ± {spread:.2g}" if spread > 0.0 else f"{centre:.4g}"
+        return f"{short(middle)} ({short(low, 3)} to {short(high, 3)})"
+    return f"{short(centre)} ± {short(spread, 2)}" if spread > 0.0 else short(centre)
 
 
 def explained(
@@ -152,5 +162,6 @@ def explained(
     odds_of_cells(rows, np.ascontiguousarray(columns.origin), cells, first, second, x, width, by_column)
     everyone = np.arange(len(rows))
     log_odds = scores[everyone, first] - scores[everyone, second]
-    named = (np.where(chair == n_chairs - 1, -1, chair).astype(np.int32) for chair in (first, second))
-    return Explanation(*named, log_odds, weights[first] - weights[second], by_column, tuple(names))
+    by_size = weights[first] - weights[second]
+    first, second = (np.where(chair == n_chairs - 1, -1, chair) for chair in (first, second))
+    return Explanation(first, second, log_odds, by_size, by_column, tuple(names))

@@ -149,6 +149,10 @@ class Family:
         }
         return dataclasses.replace(self, **one)  # type: ignore[type-var]
 
+    def among(self, columns: np.ndarray) -> Self:
+        """Return what a family whose columns are not independent says of some of them."""
+        raise NotImplementedError
+
     @property
     def cell(self) -> Any:
         """Return the prior of a one-column family as `families.cells` reads it."""

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.families import Gaussian
 from mapdp.family import Bank, Family
 
 
@@ -23,7 +22,7 @@ class Fill(NamedTuple):
 def fills(family: Family, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
     """Return what belongs in the gaps of each column; chances are (N, K), without a new cluster."""
     posteriors = [family.posterior(bank, k) for k in range(chances.shape[1])]
-    if isinstance(family, Gaussian):
+    if not family.has_columns:
         return _correlated(posteriors, rows, chances)
     gaps = [np.flatnonzero(np.isnan(cells)) for cells in rows.T]
     return [

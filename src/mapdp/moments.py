@@ -1,4 +1,4 @@
-"""Knows mean and variance of the columns of a table that may be too large to copy."""
+"""Knows the columns of a table by their mean and variance; the table may be too large to copy."""
 
 import numpy as np
 
@@ -12,3 +12,12 @@ def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.nd
     variance = total / len(X)
     rounding = 8.0 * np.finfo(np.float64).eps * np.abs(mean)
     return mean, np.where(variance > rounding**2, variance, 0.0)
+
+
+def outlined(X: np.ndarray) -> np.ndarray:
+    """Return rows with gaps filled by the mean of their column; the same array where there are none."""
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return X
+    seen = np.maximum((~gaps).sum(axis=0), 1)
+    return np.where(gaps, np.where(gaps, 0.0, X).sum(axis=0) / seen, X)

@@ -93,8 +93,8 @@ def _places(raw: Raw, values: tuple) -> np.ndarray:
     strangers = {cell for cell in cells[np.isnan(found)] if cell is not None and cell == cell}
     if strangers:
         warnings.warn(
-            f"column {raw.name!r} has values that were not seen in fit, such as {min(strangers, key=str)!r}; "
-            "they are taken as missing.",
+            f"column {raw.name!r} has values that were not seen in fit, such as "
+            f"{min(strangers, key=str)!r}; they are taken as missing.",
             UserWarning,
             stacklevel=2,
         )

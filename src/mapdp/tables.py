@@ -176,11 +176,10 @@ def as_matrix(columns: Sequence[Raw]) -> np.ndarray:
                 f"X must hold numbers, got {raw.cells[i]!r} in {name}, row {i}. "
                 "Hint: leave family at None to have columns of words read as categories."
             )
-    whole = columns[0].cells.base
-    shape = (len(columns[0].cells), len(columns))
+    whole, shape = columns[0].cells.base, (len(columns[0].cells), len(columns))
     if whole is not None and whole.shape == shape:
-        if all(_is_column(raw.cells, whole, j) for j, raw in enumerate(columns)):
-            return whole
+        cut = [not _is_column(raw.cells, whole, j) for j, raw in enumerate(columns)]
+        return np.column_stack([raw.cells for raw in columns]) if any(cut) else whole
     return np.column_stack([raw.cells for raw in columns])
 
 

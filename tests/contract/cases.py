@@ -22,6 +22,7 @@ from mapdp import (
     PitmanYor,
     Poisson,
     Product,
+    SphericalGaussian,
 )
 from mapdp.family import Family
 
@@ -98,6 +99,7 @@ BINOMIAL = Binomial(success=[1.0, 0.5, 2.0], failure=[0.7, 1.0, 1.5], trials=[6,
 NEGATIVE_BINOMIAL = NegativeBinomial(success=[1.5, 0.8], failure=[2.0, 5.0], trials=[2.5, 1.0])
 FIXED = FixedGaussian(mean=[1.0, 2.0, 0.0], strength=0.2, variance=[1.0, 2.0, 0.5])
 
+SPHERICAL = SphericalGaussian([1.0, 2.0, 0.0], 0.2, 1.5, 1.2, [1.0, 2.0, 0.5])
 ORDERED = Ordered([[0, 1, 2, 3], [0, 1, 2], [4, 2, 1, 0]], width=1.2)
 TABLE = Mixed(
     [
@@ -129,6 +131,7 @@ FAMILIES = [
     Case("binomial", BINOMIAL, _trials),
     Case("negative binomial", NEGATIVE_BINOMIAL, _counts),
     Case("fixed", FIXED, _real),
+    Case("spherical", SPHERICAL, _real),
     Case("ordered", ORDERED, _grades),
     Case("mixed", TABLE, _table),
     Case("gaps", TABLE, _gaps),

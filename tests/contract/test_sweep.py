@@ -5,8 +5,9 @@ from numpy.testing import assert_allclose
 
 from mapdp import MAPDP, log_joint, log_pseudo_likelihood
 from mapdp.model import seated
+from mapdp.moments import outlined
 from mapdp.search.frozen import survey
-from mapdp.search.run import Problem, Run, outlined
+from mapdp.search.run import Problem, Run
 from mapdp.state import new_state
 from tests.contract.cases import PROCESSES, over_families, over_processes
 from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep

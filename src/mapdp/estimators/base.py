@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
 from mapdp.explanation import Description, Explanation, column_families, described, explained
-from mapdp.families import Gaussian, Mixed
+from mapdp.families import Mixed
 from mapdp.family import Family
 from mapdp.imputation import Fill, fills
+from mapdp.moments import outlined
 from mapdp.predictive import log_sum, reduced_scores, scores_with_gaps
 from mapdp.process import Process
 from mapdp.schema import Schema, has_gaps
@@ -64,7 +65,16 @@ class Mixture(ClusterMixin, BaseEstimator):
         self.schema_ = self._schema(table)
         rows = self.schema_.matrix(table)
         self.family_ = self._chosen_family(rows)
+        if has_gaps(rows) and not self.family_.has_columns:
+            return self._gaps_welcome(rows)
         return self.family_.encode(rows, self.schema_.names())
+
+    def _gaps_welcome(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows with gaps as they are, where the algorithm knows how to fill them."""
+        raise ValueError(
+            f"X has gaps, and the columns of {type(self.family_).__name__} are not independent. "
+            "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
+        )
 
     def _schema(self, table: list[Raw]) -> Schema:
         """Return what the columns hold; a family that is given needs no telling."""
@@ -85,15 +95,18 @@ class Mixture(ClusterMixin, BaseEstimator):
             return self.schema_.family(rows)
         family = self.family
         if isinstance(family, type) and issubclass(family, Family):
-            gaps = has_gaps(rows) and family is not Gaussian
-            family = Mixed.empirical(rows, [family] * rows.shape[1]) if gaps else family.empirical(rows)
+            if has_gaps(rows) and family.has_columns:
+                family = Mixed.empirical(rows, [family] * rows.shape[1])
+            else:
+                family = family.empirical(outlined(rows))
         if not isinstance(family, Family):
             raise TypeError(
                 f"family must be a Family, a class of Family or one of {self._family_rules}, "
                 f"got {self.family!r}. Hint: None has the columns tell."
             )
         family = family.over(rows.shape[1])
-        return Mixed.of(family) if has_gaps(rows) and not isinstance(family, Mixed) else family
+        independent = family.has_columns and not isinstance(family, Mixed)
+        return Mixed.of(family) if has_gaps(rows) and independent else family
 
     def _keep(self, state: State, process: Process) -> None:
         """Remember what prediction needs of a state whose clusters are numbered by falling size."""

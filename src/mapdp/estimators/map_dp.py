@@ -15,10 +15,12 @@ from mapdp.estimators.base import cores, generator
 from mapdp.estimators.judged import Judged
 from mapdp.family import Family
 from mapdp.model import state_log_joint
+from mapdp.moments import outlined
 from mapdp.process import Process, make_process
 from mapdp.search import searches, starts
 from mapdp.search.blocks import Ties, Untied, column_by_column, of_blocks, tie, untied
-from mapdp.search.run import Found, Problem, outlined
+from mapdp.search.filling import search_and_fill
+from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
 from mapdp.state import predictive_bank
 from mapdp.trace import Init, Step, adjusted_rand
@@ -51,13 +53,13 @@ class MAPDP(Judged):
     alpha_prior : ("gamma", shape, rate) or "inverse-gamma", default "inverse-gamma"
         Prior of an alpha that is learned; the latter has both parameters 1/2, as in the paper.
     family : Family, class of Family, {"auto", "cv"} or None, default None
-        Likelihood with its prior, or a class whose `empirical` prior is taken; None takes what fits the kind
-        of each column, which is `DiagonalGaussian` for measurements. "auto" chooses the scale of that prior
-        by the joint, "cv" by the density of rows that were left out.
+        Likelihood with its prior, or a class whose `empirical` prior is taken; None takes what fits each
+        column, which is `DiagonalGaussian` for measurements. "auto" chooses the scale of that prior by the
+        joint, "cv" by the density of rows that were left out.
     columns : dict, default None
-        What columns hold, where the table does not tell: {"visits": "count", "grade": "ordered", ...}. Kinds
-        are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered" and
-        "ignore". Columns that are not named are looked at; `schema_` says what was found.
+        What columns hold, where the table does not tell: {"visits": "count", "grade": "ordered", ...}.
+        Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered"
+        and "ignore". Columns that are not named are looked at; `schema_` says what was found.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
         Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
@@ -181,11 +183,12 @@ class MAPDP(Judged):
         ties = tie(len(problem.X), sample_weight, groups, y)
         self._has_ties = ties is not None
         rows, problem = problem.X, problem if ties is None else of_blocks(problem, ties)
-        choose = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
-            self._alpha_rule(len(problem.X)), selection.as_given
-        )
-        n_jobs = effective_n_jobs(self.n_jobs)
-        best, found, self.alphas_ = choose(problem, self.search, self._starts(len(rows), ties), n_jobs)
+        starts_ = self._starts(len(rows), ties)
+        if np.isnan(problem.X.sum(dtype=np.float64)) and not self.family_.has_columns:
+            choice = search_and_fill(problem, lambda p, labels: self._searched(p, starts_, labels))
+        else:
+            choice = self._searched(problem, starts_, None)
+        best, found, self.alphas_ = choice
         if not best.converged:
             warnings.warn(
                 f"rows were still moving after max_iter={self.max_iter} sweeps. "
@@ -203,6 +206,19 @@ class MAPDP(Judged):
         self.trace_ = best.trace
         self.n_iter_ = best.trace[-1].sweep
         return self
+
+    def _searched(self, problem: Problem, starts_: list[Start], labels: Any) -> selection.Choice:
+        """Search from all starts, or from labels that are known to be good."""
+        choose = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
+            self._alpha_rule(len(problem.X)), selection.as_given
+        )
+        if labels is not None:
+            starts_ = [starts_[0]._replace(init=labels)]
+        return choose(problem, self.search, starts_, effective_n_jobs(self.n_jobs))
+
+    def _gaps_welcome(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows with gaps as they are: cells are searched for like clusters."""
+        return rows
 
     def _keep_untied(self, found: Untied, rows: np.ndarray, ties: Ties, process: Process) -> None:
         """Remember what was found for blocks in terms of rows; rows that count for nothing join last."""

@@ -13,6 +13,7 @@ from mapdp.families.negative_binomial import Geometric, NegativeBinomial
 from mapdp.families.ordered import Ordered
 from mapdp.families.poisson import Poisson
 from mapdp.families.product import Product
+from mapdp.families.spherical_gaussian import SphericalGaussian
 
 __all__ = [
     "Bernoulli",
@@ -29,4 +30,5 @@ __all__ = [
     "Ordered",
     "Poisson",
     "Product",
+    "SphericalGaussian",
 ]

@@ -220,13 +220,35 @@ def log_leave_one_out(bank, k, x):
     return _level(bank, strength - 1.0) - 0.5 * strength / (strength - 1.0) * distance
 
 
+@inlined
+def squares_about_posterior(bank, k):
+    """Return the weighted squares of chair k about its posterior mean, with the prior mean's pull."""
+    inverse = 1.0 / (bank.prior.strength + bank.n[k])
+    gap, lost = bank.square_high[k], bank.square_low[k]
+    for j in range(bank.mean.shape[0]):
+        s = bank.sum_high[j, k] + bank.sum_low[j, k]
+        square, rest = two_product(s * bank.prior.precision[j] * inverse, s)
+        gap, lost = added(gap, lost, -square, -rest)
+    return max(gap + lost, 0.0)
+
+
+@inlined
+def squares_without(bank, k, x):
+    """Return the same as if row x had left chair k."""
+    inverse = 1.0 / (bank.prior.strength + bank.n[k] - 1.0)
+    gap, lost = bank.square_high[k], bank.square_low[k]
+    for j in range(x.shape[0]):
+        square, rest = two_product(x[j] * bank.prior.precision[j], x[j])
+        gap, lost = added(gap, lost, -square, -rest)
+        high, low = added(bank.sum_high[j, k], bank.sum_low[j, k], -x[j], 0.0)
+        square, rest = two_product((high + low) * bank.prior.precision[j] * inverse, high + low)
+        gap, lost = added(gap, lost, -square, -rest)
+    return max(gap + lost, 0.0)
+
+
 @family.log_marginal.on(FixedGaussianBank)
 def log_marginal(bank, k):
     n, strength = bank.n[k], bank.prior.strength
-    gap, lost = bank.square_high[k], bank.square_low[k]
-    for j in range(bank.mean.shape[0]):
-        s, inverse = bank.sum_high[j, k] + bank.sum_low[j, k], 1.0 / (strength + n)
-        square, rest = two_product(s * bank.prior.precision[j] * inverse, s)
-        gap, lost = added(gap, lost, -square, -rest)
+    gap = squares_about_posterior(bank, k)
     one = n * LOG_2PI + log((strength + n) / strength)
-    return -0.5 * (bank.mean.shape[0] * one + n * bank.prior.log_variances + max(gap + lost, 0.0))
+    return -0.5 * (bank.mean.shape[0] * one + n * bank.prior.log_variances + gap)

@@ -14,8 +14,7 @@ from scipy import stats
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
-from mapdp.families.cells import Sums
-from mapdp.families.diagonal_gaussian import DiagonalGaussian
+from mapdp.families.cells import BELL, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.linalg import factorise, is_positive_definite, rank_one, squared_length
 from mapdp.moments import column_moments
@@ -151,10 +150,22 @@ class Gaussian(Family):
             scale=bank.factor[:, :, k] @ bank.factor[:, :, k].T,
         )
 
-    def column(self, j: int) -> DiagonalGaussian:
+    def column(self, j: int) -> Self:
         """Return what the family says of column j by itself."""
-        shape = 0.5 * (self.dof - self.n_features + 1.0)
-        return DiagonalGaussian(self.mean[j], self.strength, shape, 0.5 * self.scale[j, j])
+        return self.among(np.array([j]))
+
+    @property
+    def cell(self) -> Cell:
+        """Return the prior of the one column."""
+        return Cell(BELL, (float(self.strength), 0.5 * float(self.dof), 0.5 * float(self.scale[0, 0])))
+
+    def without(self, x: np.ndarray) -> Self:
+        """Return the family as it was before it learned row x."""
+        strength = self.strength - 1.0
+        mean = (self.strength * self.mean - x) / strength
+        gap = x - mean
+        scale = self.scale - strength / self.strength * np.outer(gap, gap)
+        return type(self)(mean, strength, self.dof - 1.0, scale)
 
     def among(self, columns: np.ndarray) -> Self:
         """Return what the family says of some of the columns."""
@@ -163,13 +174,16 @@ class Gaussian(Family):
 
     def given(self, seen: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the other columns of a new row, given the values of these."""
+        if not len(seen):
+            summary = self.summary()
+            return summary["mean"], summary["variance"]
         others = np.setdiff1d(np.arange(self.n_features), seen)
         across = self.scale[np.ix_(others, seen)]
         slope = np.linalg.solve(self.scale[np.ix_(seen, seen)], across.T).T
         gap, part = values - self.mean[seen], self.among(seen)
         far = gap @ np.linalg.solve(part.scale, gap) * self.strength / (self.strength + 1.0)
         rest = np.diag(self.scale)[others] - (slope * across).sum(axis=1)
-        room = self.dof - len(others) - 1.0 + 1e-300  # of the Student t of the others, less two
+        room = self.dof - len(others) - 1.0  # degrees of freedom of the others, less two
         spread = rest * (self.strength + 1.0) / self.strength * (1.0 + far)
         return self.mean[others] + slope @ gap, spread / max(room, 1e-9)
 

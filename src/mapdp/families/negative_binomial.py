@@ -33,8 +33,8 @@ class NegativeBinomial(Trials):
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """The successes that explain how a column varies, and a prior around the chance that they imply.
 
-        At least one success is waited for, even where less would explain it. `scale` multiplies the pseudo-counts (two in all): smaller values let clusters
-        differ more.
+        At least one success is waited for, even where less would explain it. `scale` multiplies the
+        pseudo-counts (two in all): smaller values let clusters differ more.
         """
         X = checked_counts(np.asarray(X, dtype=np.float64), None)
         mean, beyond = X.mean(axis=0), np.maximum(X.var(axis=0) - X.mean(axis=0), 1e-3)

@@ -9,8 +9,9 @@ from scipy.sparse.csgraph import connected_components
 from mapdp.families import Blocks, Mixed
 from mapdp.family import Bank, Family
 from mapdp.model import seated
+from mapdp.moments import outlined
 from mapdp.process import Process
-from mapdp.search.run import Found, Problem, outlined
+from mapdp.search.run import Found, Problem
 from mapdp.state import State
 
 
@@ -108,6 +109,11 @@ def _components(names: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.n
 def of_blocks(problem: Problem, ties: Ties) -> Problem:
     """Return the problem whose rows are blocks."""
     X = np.ascontiguousarray(problem.X[ties.rows])
+    if not problem.family.has_columns and np.isnan(X).any():
+        raise ValueError(
+            f"gaps beside weights, groups or known labels need independent columns, got "
+            f"{type(problem.family).__name__}. Hint: fill the gaps first, or use DiagonalGaussian."
+        )
     _check_weights(ties, problem.process)
     tagged = (ties.known >= 0).astype(np.float64)
     family = column_by_column(problem.family)

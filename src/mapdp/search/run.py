@@ -47,15 +47,6 @@ class Problem(NamedTuple):
         return self._replace(X=X, outline=outline, process=process)
 
 
-def outlined(X: np.ndarray) -> np.ndarray:
-    """Return rows with gaps filled by the mean of their column; the same array where there are none."""
-    gaps = np.isnan(X)
-    if not gaps.any():
-        return X
-    seen = np.maximum((~gaps).sum(axis=0), 1)
-    return np.where(gaps, np.where(gaps, 0.0, X).sum(axis=0) / seen, X)
-
-
 class Found(NamedTuple):
     """Where a search ended; clusters are numbered by falling size."""
 
