@@ -4,6 +4,7 @@ import os
 import pathlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 UCI = ("wine", "iris", "breast_cancer", "soybean", "parkinsons", "pima", "vehicle")
@@ -11,9 +12,18 @@ UCI = ("wine", "iris", "breast_cancer", "soybean", "parkinsons", "pima", "vehicl
 
 def uci(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return features without constant columns, and class labels, of one of the paper's data sets."""
-    if "MAPDP_DATA" not in os.environ:
-        pytest.skip("MAPDP_DATA does not name the folder of real data sets")
-    path = pathlib.Path(os.environ["MAPDP_DATA"]) / "uci" / f"{name}.csv"
+    path = _folder() / "uci" / f"{name}.csv"
     cells = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=str)
     X = cells[:, :-1].astype(float)
     return np.ascontiguousarray(X[:, X.std(axis=0) > 0]), np.unique(cells[:, -1], return_inverse=True)[1]
+
+
+def extra(name: str) -> pd.DataFrame:
+    """Return a real table, its classes in the column `label`."""
+    return pd.read_csv(_folder() / "extra" / name)
+
+
+def _folder() -> pathlib.Path:
+    if "MAPDP_DATA" not in os.environ:
+        pytest.skip("MAPDP_DATA does not name the folder of real data sets")
+    return pathlib.Path(os.environ["MAPDP_DATA"])

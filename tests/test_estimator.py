@@ -15,6 +15,7 @@ from mapdp import (
     Bernoulli,
     Categorical,
     DiagonalGaussian,
+    DPMeans,
     Gaussian,
     Poisson,
     Product,
@@ -27,7 +28,13 @@ from tests.data import UCI, uci
 CRP_PRIOR = DiagonalGaussian(mean=[1, 1], strength=0.1, shape=1.0, rate=[10, 10])
 
 
-@parametrize_with_checks([MAPDP()])
+NUMBERING = "clusters of equal size are numbered by first appearance, and this check shuffles the rows"
+
+
+@parametrize_with_checks(
+    [MAPDP()],
+    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": NUMBERING},
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -227,10 +234,10 @@ def test_errors_name_the_column_and_the_value(blobs):
     frame = pd.DataFrame(blobs, columns=["height", "width", "depth"])
     holed, infinite, texts = frame.copy(), frame.copy(), frame.astype(object)
     holed.loc[7, "width"], infinite.loc[9, "depth"], texts.loc[3, "depth"] = np.nan, np.inf, "tall"
-    assert "nan in column 'width', row 7" in error_of(lambda: MAPDP().fit(holed))
+    assert "nan in column 'width', row 7" in error_of(lambda: DPMeans().fit(holed))
     assert "inf in column 'depth', row 9" in error_of(lambda: MAPDP().fit(infinite))
-    assert "'tall' in column 'depth', row 3" in error_of(lambda: MAPDP().fit(texts))
-    assert "nan in column 1, row 7" in error_of(lambda: MAPDP().fit(holed.to_numpy()))
+    assert "column 'depth' holds numbers, but got 'tall' in row 3" in error_of(lambda: MAPDP().fit(texts))
+    assert "nan in column 1, row 7" in error_of(lambda: DPMeans().fit(holed.to_numpy()))
 
 
 def test_errors_of_discrete_families_name_the_column_and_the_value():

@@ -58,7 +58,7 @@ def improvements(X, labels, joint):
 @pytest.mark.parametrize("name", UCI)
 def test_no_small_move_improves_a_real_partition(name):
     X, _ = uci(name)
-    model = MAPDP(1.0).fit(X)
+    model = MAPDP(1.0, family=DiagonalGaussian).fit(X)
 
     def joint(labels):
         return log_joint(X, labels, alpha=1.0, family=model.family_)
@@ -70,7 +70,7 @@ def test_no_small_move_improves_a_real_partition(name):
 def test_no_cluster_gains_by_dissolving(name):
     """Its rows join, one after another, the cluster that suits them best among the others."""
     X, _ = uci(name)
-    model = MAPDP(1.0).fit(X)
+    model = MAPDP(1.0, family=DiagonalGaussian).fit(X)
     for k in range(model.n_clusters_ if model.n_clusters_ > 1 else 0):
         labels = model.labels_.copy()
         labels[labels == k] = -1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.families import Mixed
-from mapdp.families.cells import Sums, bank_of
+from mapdp.families.cells import BELL, Sums, bank_of, tallies_of
 from mapdp.family import Bank, Family, refresh_all
 from mapdp.kernels.explain import odds_of_cells, worth_of_columns
 from mapdp.schema import Column
@@ -92,7 +92,7 @@ def _total(bank: Bank, n_chairs: int, without: int) -> list[Sums]:
     """Return what all chairs but one know together."""
     chairs = [k for k in range(n_chairs) if k != without]
     n, total, second = (a[:, chairs].sum(axis=1) for a in (bank.n, bank.sum_high, bank.second_high))
-    tallies = np.split(bank.tally[:, chairs].sum(axis=1), bank.prior.first[1:-1])
+    tallies = tallies_of(bank.prior, bank.tally[:, chairs].sum(axis=1))
     return [Sums(*column) for column in zip(n, total, second, tallies, strict=True)]
 
 
@@ -134,7 +134,8 @@ def _typical(prior: Family, sums: Sums, column: Column) -> str:
         word = value if isinstance(value, str) else f"{value:g}"
         return f"{word} {100.0 * sums.tally[level] / sums.tally.sum():.0f}%"
     mean = float(sums.total / sums.n)
-    spread = float(np.sqrt(max(sums.second / sums.n - mean**2, 0.0)))
+    is_bell = prior.cell.kind == BELL
+    spread = float(np.sqrt(max(sums.second / sums.n - mean**2, 0.0))) if is_bell else 0.0
     centre = mean + float(prior.origin[0])
     if column.kind == "log":
         low, middle, high = (np.exp(centre + s) - column.shift for s in (-spread, 0.0, spread))

@@ -87,8 +87,9 @@ class Column:
 
 def _places(raw: Raw, values: tuple) -> np.ndarray:
     """Return each cell's place among the values; NaN where it is a gap or was never seen."""
-    place = {value: i for i, value in enumerate(values)}
-    cells = raw.cells if raw.is_text or not isinstance(values[0], str) else raw.cells.astype(str)
+    place, cells = {value: i for i, value in enumerate(values)}, raw.cells
+    if isinstance(values[0], str) and not raw.is_text:  # words that happen to be numbers in this table
+        cells = np.array([f"{cell:g}" if cell == cell else None for cell in cells], dtype=object)
     found = np.array([place.get(cell, np.nan) for cell in cells], dtype=np.float64)
     strangers = {cell for cell in cells[np.isnan(found)] if cell is not None and cell == cell}
     if strangers:
@@ -158,6 +159,17 @@ class Schema(NamedTuple):
             return as_matrix([raw for _, raw in used])
         return np.column_stack([column.encoded(raw) for column, raw in used])
 
+    def decoded(self, rows: np.ndarray) -> np.ndarray:
+        """Turn the family's numbers back into a table of values; identifiers stay empty."""
+        is_text = any(column.is_text for column in self.columns)
+        table = np.full((len(rows), len(self.columns)), None if is_text else np.nan)
+        for place, j in enumerate(self.used):
+            table[:, j] = self.columns[j].decoded(rows[:, place])
+        for j, column in enumerate(self.columns):
+            if column.kind == "constant":
+                table[:, j] = column.values[0]
+        return table
+
     def family(self, rows: np.ndarray, scale: float = 1.0) -> Family:
         """Choose a prior for the used columns from their numbers; `scale` is that of `Family.empirical`."""
         used = [self.columns[j] for j in self.used]
@@ -205,10 +217,10 @@ def _checked(said: Any, names: Sequence[object]) -> Mapping[object, str]:
 
 
 def _kept(column: Column) -> Column:
-    """Return a constant column as one that is used: there is nothing else."""
-    if column.kind != "constant":
+    """Return a column that was set aside as one that is used: there is nothing else."""
+    if column.kind not in ("constant", "identifier") or (column.kind == "identifier" and column.is_text):
         return column
-    return dataclasses.replace(column, kind="category" if column.is_text else "real", values=column.values)
+    return dataclasses.replace(column, kind="category" if column.is_text else "real")
 
 
 def _described(raw: Raw, said: str | None) -> Column:
@@ -236,6 +248,7 @@ def _different(cells: np.ndarray) -> Iterable:
 def _kind_of_words(raw: Raw) -> str:
     seen = [word for word in raw.cells if word is not None]
     n_different = len(set(seen))
+    _check_slips(raw, seen)
     if n_different <= 1:
         return "constant" if seen else "empty"
     if raw.ranks and n_different > 2:
@@ -244,6 +257,25 @@ def _kind_of_words(raw: Raw) -> str:
         return "binary"
     many = n_different > len(seen) / 2 and len(seen) > 20
     return "identifier" if many or (n_different == len(seen) and len(seen) > 4) else "category"
+
+
+def _check_slips(raw: Raw, seen: list[str]) -> None:
+    """Raise where a column holds numbers but for a few cells: those are slips, or words for "missing"."""
+    slips = [word for word in seen if not _is_number(word)]
+    if not raw.ranks and 0 < len(slips) <= 0.1 * len(seen):
+        i = next(i for i, word in enumerate(raw.cells) if word == slips[0])
+        name = f"column {raw.name!r}" if raw.name is not None else "a column"
+        raise ValueError(
+            f"{name} holds numbers, but got {slips[0]!r} in row {i}. Hint: leave cells without a number "
+            f"empty, or say columns={{{raw.name!r}: 'category'}}."
+        )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
 
 
 def _kind_of_numbers(raw: Raw, n_missing: int) -> str:

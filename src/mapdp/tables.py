@@ -4,8 +4,9 @@ The one idea: a table is a list of `Raw` columns, whatever it came in (narwhals 
 Arrow), and a gap is NaN among numbers and None among words.
 """
 
+import collections
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -30,12 +31,12 @@ class Raw(NamedTuple):
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     """Return the columns of X; remember their names where `reset`."""
+    _check_names(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        _check_names(frame.columns)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(frame.shape)
-        return [_from_series(frame[name], X) for name in frame.columns]
+        return [_from_series(series, X) for series in frame.iter_columns()]
     if getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and np.ndim(X) == 2:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(X.shape)
@@ -44,8 +45,11 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     return [Raw(None, column) for column in rows.T]
 
 
-def _check_names(names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+def _check_names(X: Any) -> None:
+    """Raise where two columns of a data frame have the same name."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    counted = collections.Counter(list(names)) if isinstance(names, Iterable) else {}
+    twice = [name for name, n in counted.items() if n > 1]
     if twice:
         raise ValueError(f"columns must have different names, got {twice[0]!r} twice. Hint: rename one.")
 
@@ -139,7 +143,8 @@ def filled(X: Any, fills: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Any:
         for j, (rows, values) in fills.items():
             out[rows, j] = values
         return out
-    new = [_filled_series(frame[frame.columns[j]], *fill) for j, fill in fills.items()]
+    columns = list(frame.iter_columns())
+    new = [_filled_series(columns[j], *fill) for j, fill in fills.items()]
     return frame.with_columns(*new).to_native()
 
 

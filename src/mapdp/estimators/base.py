@@ -1,6 +1,6 @@
 """Knows what a fitted mixture can tell of new rows: the same for every algorithm that found it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
 from mapdp.explanation import Description, Explanation, column_families, described, explained
-from mapdp.families import Mixed
+from mapdp.families import DiagonalGaussian, Mixed
 from mapdp.family import Family
 from mapdp.imputation import Fill, fills
 from mapdp.moments import outlined
@@ -53,19 +53,26 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     _family_rules: tuple[str | None, ...] = (None,)  # what `family` may be besides a Family
     family: Family | type[Family] | str | None
+    columns: Mapping[object, str] | None
     family_: Family
     n_clusters_: int
     cluster_sizes_: np.ndarray
     _process: Process
     _bank: Any
 
-    def _read(self, X: Any) -> np.ndarray:
-        """Turn the training rows into what kernels read; choose the family."""
-        table = read_table(self, X, reset=True)
-        self.schema_ = self._schema(table)
+    def _read(self, table: list[Raw], counted: np.ndarray | None = None) -> np.ndarray:
+        """Turn the training rows into what kernels read; choose the family.
+
+        Kinds and priors are told from the `counted` rows, which may name a row more than once.
+        """
+        told = table if counted is None else [raw._replace(cells=raw.cells[counted]) for raw in table]
+        self.schema_ = self._schema(told)
         rows = self.schema_.matrix(table)
-        self.family_ = self._chosen_family(rows)
-        if has_gaps(rows) and not self.family_.has_columns:
+        checks.finite_or_gap(rows, self.schema_.names())
+        family = self._chosen_family(rows if counted is None else rows[counted])
+        gaps = has_gaps(rows)
+        self.family_ = column_families(family) if gaps and family.has_columns else family
+        if gaps and not family.has_columns:
             return self._gaps_welcome(rows)
         return self.family_.encode(rows, self.schema_.names())
 
@@ -76,10 +83,20 @@ class Mixture(ClusterMixin, BaseEstimator):
             "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
         )
 
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that tables may hold words and gaps."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _by_columns(self) -> bool:
+        """Say whether the family follows from what columns hold."""
+        return self.family in self._family_rules
+
     def _schema(self, table: list[Raw]) -> Schema:
         """Return what the columns hold; a family that is given needs no telling."""
-        said = getattr(self, "columns", None)
-        if self.family in self._family_rules:
+        said = self.columns
+        if self._by_columns():
             return Schema.infer(table, said)
         if said is not None:
             raise ValueError(
@@ -90,10 +107,9 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def _chosen_family(self, rows: np.ndarray) -> Family:
         """Return the family that the parameter names, with a prior made from the rows where it has none."""
-        checks.finite_or_gap(rows, self.schema_.names())
-        if self.family in self._family_rules:
+        if self._by_columns():
             return self.schema_.family(rows)
-        family = self.family
+        family = self.family or DiagonalGaussian
         if isinstance(family, type) and issubclass(family, Family):
             if has_gaps(rows) and family.has_columns:
                 family = Mixed.empirical(rows, [family] * rows.shape[1])
@@ -104,9 +120,7 @@ class Mixture(ClusterMixin, BaseEstimator):
                 f"family must be a Family, a class of Family or one of {self._family_rules}, "
                 f"got {self.family!r}. Hint: None has the columns tell."
             )
-        family = family.over(rows.shape[1])
-        independent = family.has_columns and not isinstance(family, Mixed)
-        return Mixed.of(family) if has_gaps(rows) and independent else family
+        return family.over(rows.shape[1])
 
     def _keep(self, state: State, process: Process) -> None:
         """Remember what prediction needs of a state whose clusters are numbered by falling size."""
@@ -118,12 +132,16 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def _encoded(self, X: Any) -> np.ndarray:
         """Turn new rows into what kernels read."""
+        rows = self._numbers(X)
+        open_to_gaps = column_families(self.family_) if has_gaps(rows) else self.family_
+        return open_to_gaps.encode(rows, self.schema_.names())
+
+    def _numbers(self, X: Any) -> np.ndarray:
+        """Turn new rows into numbers, gaps into NaN."""
         check_is_fitted(self)
-        rows, names = self.schema_.matrix(read_table(self, X, reset=False)), self.schema_.names()
-        checks.finite_or_gap(rows, names)
-        if not has_gaps(rows):
-            return self.family_.encode(rows, names)
-        return column_families(self.family_).encode(rows, names)
+        rows = self.schema_.matrix(read_table(self, X, reset=False))
+        checks.finite_or_gap(rows, self.schema_.names())
+        return rows
 
     def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of new rows."""
@@ -182,9 +200,9 @@ class Mixture(ClusterMixin, BaseEstimator):
         >>> bool(np.allclose(why.by_size + why.by_column.sum(axis=1), why.log_odds))
         True
         """
-        rows = self._encoded(X)
+        rows = column_families(self.family_).encode(self._numbers(X), self.schema_.names())
         weights = self._process.log_seating(self.cluster_sizes_)
-        scores = self._scored(rows, np.copy)
+        scores = self._in_chunks(X, np.copy)
         return explained(self.family_, self._bank, rows, scores, weights, self.schema_.labels())
 
     def impute(self, X: Any, return_spread: bool = False) -> Any:
@@ -247,6 +265,7 @@ class Mixture(ClusterMixin, BaseEstimator):
         Returns
         -------
         X : array of shape (n_samples, D)
+            In the units of the table; columns that only name rows are empty.
         labels : array of shape (n_samples,)
             Cluster of each row, -1 for a new one.
         """
@@ -257,4 +276,4 @@ class Mixture(ClusterMixin, BaseEstimator):
         X = np.empty((n_samples, self.family_.n_features))
         for k in np.unique(labels):
             X[labels == k] = self.family_.posterior(self._bank, k).sample(int((labels == k).sum()), rng)
-        return X, np.where(labels == len(weights) - 1, -1, labels).astype(np.int32)
+        return self.schema_.decoded(X), np.where(labels == len(weights) - 1, -1, labels).astype(np.int32)

@@ -1,6 +1,7 @@
 """Knows the Gibbs samplers as a scikit-learn estimator: draws from the posterior over partitions."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
+from mapdp.tables import read_table
 
 UNTIL_CONTENT = "raftery-lewis"
 
@@ -42,8 +44,10 @@ class GibbsDPM(Mixture):
         Whether cluster parameters are integrated out. False draws them, as in the paper's section 2.2; for
         Gaussian families only. Both sample the same posterior.
     family : Family, class of Family or None, default None
-        Likelihood with its prior, or a class whose `empirical` prior is taken; None means
-        `DiagonalGaussian`.
+        Likelihood with its prior, or a class whose `empirical` prior is taken; None takes what
+        fits each column, which is `DiagonalGaussian` for measurements.
+    columns : dict, default None
+        What columns hold, as in `MAPDP`.
     n_sweeps : int or "raftery-lewis", default 1000
         How long each chain is; "raftery-lewis" runs until that diagnostic is content with the log joint
         and with the number of clusters of every chain.
@@ -113,6 +117,7 @@ class GibbsDPM(Mixture):
         process: Process | str | None = None,
         collapsed: bool = True,
         family: Family | type[Family] | None = None,
+        columns: Mapping[object, str] | None = None,
         n_sweeps: int | str = 1000,
         burn_in: int | None = None,
         thin: int = 1,
@@ -130,6 +135,7 @@ class GibbsDPM(Mixture):
         self.process = process
         self.collapsed = collapsed
         self.family = family
+        self.columns = columns
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
         self.thin = thin
@@ -156,7 +162,9 @@ class GibbsDPM(Mixture):
         """
         process, prior = make_process(self.alpha, self.discount, self.process), self._alpha_prior()
         self._check()
-        self._rows = self._read(X).copy()  # densities are worked out from them later
+        self._rows = self._read(
+            read_table(self, X, reset=True)
+        ).copy()  # densities are worked out from them later
         self.raftery_lewis_: list[RafteryLewis] = []
         self._coclustering: np.ndarray | None = None
         posterior = Posterior(self._rows, self.family_, process, prior, self.collapsed)
@@ -170,6 +178,10 @@ class GibbsDPM(Mixture):
         self._keep(state, process)
         self.log_joint_ = state_log_joint(state, process)
         return self
+
+    def _by_columns(self) -> bool:
+        """Parameters are drawn for Gaussian clusters only, whatever the columns hold."""
+        return self.collapsed and super()._by_columns()
 
     def _alpha_prior(self) -> GammaPrior | None:
         if self.alpha_prior is None:

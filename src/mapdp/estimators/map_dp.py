@@ -23,6 +23,7 @@ from mapdp.search.filling import search_and_fill
 from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
 from mapdp.state import predictive_bank
+from mapdp.tables import Raw, read_table
 from mapdp.trace import Init, Step, adjusted_rand
 
 ALPHA_RULES = ("auto", "map", "nll", "cv")
@@ -179,8 +180,9 @@ class MAPDP(Judged):
         self
         """
         self._check()
-        problem = self._problem(X)
-        ties = tie(len(problem.X), sample_weight, groups, y)
+        table = read_table(self, X, reset=True)
+        ties = tie(len(table[0].cells), sample_weight, groups, y)
+        problem = self._problem(table, None if ties is None else ties.counted())
         self._has_ties = ties is not None
         rows, problem = problem.X, problem if ties is None else of_blocks(problem, ties)
         starts_ = self._starts(len(rows), ties)
@@ -263,15 +265,16 @@ class MAPDP(Judged):
             checks.one_of("init", self.init, starts.NAMES)
         checks.whole("n_init", self.n_init, 1)
 
-    def _problem(self, X: Any) -> Problem:
+    def _problem(self, table: list[Raw], counted: np.ndarray | None) -> Problem:
         """Return what the search is to solve."""
-        rows = self._read(X)
+        rows = self._read(table, counted)
         prior = make_prior(self.alpha_prior) if self._alpha_rule(len(rows)) == "map" else None
         process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
         limits = (self.max_iter, self.tol, cores(self.n_jobs), self._tell)
         problem = Problem(rows, outlined(rows), self.family_, process, prior, *limits)
         if isinstance(self.family, str):
-            families = [self.schema_.family(rows, scale) for scale in selection.SCALES]
+            told = rows if counted is None else rows[counted]
+            families = [self.schema_.family(told, scale) for scale in selection.SCALES]
             self.family_ = selection.choose_family(problem, families, self.family, self.search)
         return problem._replace(family=self.family_)
 

@@ -125,9 +125,15 @@ def bank_of(prior: Prior, chairs: list[list[Sums]]) -> CellBank:
     return bank
 
 
+def tallies_of(prior: Prior, tally: np.ndarray) -> list[np.ndarray]:
+    """Return the tally of each column, nothing for columns that are not of levels."""
+    parts = np.split(tally, prior.first[1:-1])
+    return [part if kind >= LEVELS else NOTHING for part, kind in zip(parts, prior.kind, strict=True)]
+
+
 def sums_of(bank: CellBank, k: int) -> list[Sums]:
     """Return what each column of chair k knows."""
-    tallies = np.split(bank.tally[:, k], bank.prior.first[1:-1])
+    tallies = tallies_of(bank.prior, bank.tally[:, k])
     columns = zip(bank.n[:, k], bank.sum_high[:, k], bank.second_high[:, k], tallies, strict=True)
     return [Sums(*column) for column in columns]
 

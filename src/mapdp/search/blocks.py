@@ -14,6 +14,8 @@ from mapdp.process import Process
 from mapdp.search.run import Found, Problem
 from mapdp.state import State
 
+_MANY_TIMES = 100  # rows for one: beyond that a prior is made from each row once, to save memory
+
 
 class Ties(NamedTuple):
     """Which rows belong together, and what they count for."""
@@ -22,6 +24,13 @@ class Ties(NamedTuple):
     block_of: np.ndarray  # (M,) block of each of them
     weights: np.ndarray  # (M,)
     known: np.ndarray  # (B,) label that a block must keep for itself, -1 for none
+
+    def counted(self) -> np.ndarray:
+        """Return the rows, each as often as it counts; once, where that is not whole or too often."""
+        whole = (self.weights == np.floor(self.weights)).all()
+        if not whole or self.weights.sum() > _MANY_TIMES * len(self.rows):
+            return self.rows
+        return np.repeat(self.rows, self.weights.astype(np.int64))
 
 
 def tie(n_rows: int, sample_weight: Any, groups: Any, y: Any) -> Ties | None:

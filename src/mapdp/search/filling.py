@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mapdp.model import seated
 from mapdp.moments import outlined
 from mapdp.search.run import Problem
 
@@ -22,7 +23,8 @@ def search_and_fill(problem: Problem, search: Callable[[Problem, object], Any]) 
 
     `search` is given a problem and the labels to begin with, None at first; it returns a Choice.
     """
-    gaps, X = np.isnan(problem.X), outlined(problem.X)
+    gaps = np.isnan(problem.X)
+    X = _as_one_cluster(problem, gaps)
     spread = np.maximum(X.std(axis=0), 1e-300)
     labels = None
     for _ in range(_ROUNDS):
@@ -35,6 +37,15 @@ def search_and_fill(problem: Problem, search: Callable[[Problem, object], Any]) 
             break
         X, labels = moved, state.labels.copy()
     return choice
+
+
+def _as_one_cluster(problem: Problem, gaps: np.ndarray) -> np.ndarray:
+    """Fill gaps as if all rows were one cluster: filled by the mean alone, they would become one."""
+    X, together = outlined(problem.X), np.zeros(len(gaps), dtype=np.int32)
+    for _ in range(_ROUNDS):
+        state = seated(X, together, problem.family, problem.process)
+        X = _filled(X, gaps, together, [problem.family.posterior(state.bank, 0)])
+    return X
 
 
 def _filled(X: np.ndarray, gaps: np.ndarray, labels: np.ndarray, chairs: list[Any]) -> np.ndarray:

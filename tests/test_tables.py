@@ -1,0 +1,279 @@
+"""Tables of any kind become columns of known kinds, and mean the same wherever they come from."""
+
+import datetime
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from mapdp import MAPDP, Gaussian, GibbsDPM, Mixed, Poisson
+from mapdp.schema import Schema
+from mapdp.tables import Raw
+from tests.data import extra
+
+KINDS = ("real", "log", "count", "binary", "category", "ordered")
+
+
+def kind_of(cells, name="x", **about):
+    """Tell one column's kind; a second one keeps it from being kept for want of others."""
+    other = Raw("other", np.random.default_rng(0).normal(size=len(cells)))
+    return Schema.infer([Raw(name, cells, **about), other]).columns[0].kind
+
+
+def words(cells):
+    out = np.empty(len(cells), dtype=object)
+    out[:] = cells
+    return out
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (np.random.default_rng(1).normal(size=60), "real"),
+        (np.random.default_rng(1).lognormal(0.0, 2.0, size=60), "log"),
+        (np.append(np.random.default_rng(1).lognormal(3.0, 2.0, size=200), [0.0] * 9), "log"),
+        (np.random.default_rng(1).poisson(6.0, size=200) * 1.0, "real"),  # next to no zeros
+        (np.random.default_rng(1).poisson(2.5, size=200) * 1.0, "count"),
+        (np.random.default_rng(1).integers(100, 900, size=60) * 1.0, "real"),
+        (np.arange(60.0), "identifier"),
+        (np.tile([3.0, 7.0], 30), "binary"),
+        (np.tile([1.0, 2.0, 5.0], 20), "ordered"),
+        (np.full(60, 4.0), "constant"),
+        (np.full(60, np.nan), "empty"),
+    ],
+)
+def test_kinds_of_numbers(cells, kind):
+    assert kind_of(cells) == kind
+    if kind not in ("empty", "identifier"):
+        with_gaps = np.append(cells, [np.nan] * 5)
+        assert kind_of(with_gaps) == kind
+
+
+def test_kinds_of_words():
+    assert kind_of(words(["a", "b", None] * 9), is_text=True) == "binary"
+    assert kind_of(words(["a", "b", "c"] * 9), is_text=True) == "category"
+    assert kind_of(words(["a", "b", "c"] * 9), is_text=True, ranks=("c", "b", "a")) == "ordered"
+    assert kind_of(words([f"row {i}" for i in range(30)]), is_text=True) == "identifier"
+    assert kind_of(words(["a"] * 9), is_text=True) == "constant"
+
+
+def test_a_column_called_id_with_all_values_different_is_set_aside(rng):
+    cells = rng.permutation(10_000)[:60] * 1.0
+    assert kind_of(cells, "customer_id") == "identifier"
+    assert kind_of(cells, "income") == "real"
+
+
+def test_few_values_in_a_short_table_are_not_levels():
+    assert kind_of(np.array([1.0, 2.5, 4.0, 2.5, 1.0])) == "real"
+
+
+def test_users_have_the_last_word(rng):
+    table = pd.DataFrame({"a": rng.normal(size=40), "b": np.tile([1, 2, 3, 4], 10)})
+    model = MAPDP(columns={"b": "category", "a": "ignore"}).fit(table)
+    assert [column.kind for column in model.schema_.columns] == ["ignore", "category"]
+    lines = str(model.schema_).splitlines()
+    assert len(lines) == 3
+    assert "as you asked" in lines[1]
+    assert "4 values" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "says"),
+    [
+        ({"c": "real"}, ValueError, "no such column"),
+        ({"a": "number"}, ValueError, "one of"),
+        (["a"], TypeError, "dict"),
+        ({"a": "binary"}, ValueError, "not binary"),
+        ({"a": "ignore", "b": "ignore"}, ValueError, "no column is left"),
+    ],
+)
+def test_what_is_said_of_columns_is_checked(columns, error, says, rng):
+    table = pd.DataFrame({"a": rng.normal(size=9), "b": rng.normal(size=9)})
+    with pytest.raises(error, match=says):
+        MAPDP(columns=columns).fit(table)
+
+
+def test_columns_and_family_are_not_given_together(rng):
+    with pytest.raises(ValueError, match="leave family at None"):
+        MAPDP(columns={0: "real"}, family=Gaussian).fit(rng.normal(size=(9, 2)))
+
+
+def people(rng, n=90):
+    """A table with every kind of column, in two groups."""
+    group = rng.integers(0, 2, size=n)
+    day = datetime.datetime(2020, 1, 1)
+    return pd.DataFrame(
+        {
+            "height": rng.normal(170 + 20 * group, 5),
+            "visits": rng.poisson(1 + 3 * group),
+            "member": rng.random(n) < 0.2 + 0.6 * group,
+            "city": np.array(["Rome", "Oslo", "Bonn"])[rng.integers(0, 2, n) + group],
+            "size": pd.Categorical(
+                np.array(["S", "M", "L"])[rng.integers(0, 2, n) + group], ["S", "M", "L"], ordered=True
+            ),
+            "since": [day + datetime.timedelta(days=float(d)) for d in rng.normal(900 * group, 90)],
+            "note": [f"person {i}" for i in range(n)],
+            "always": 1,
+        }
+    )
+
+
+def with_gaps(table, rng):
+    out = table.copy()
+    for name in out.columns[:-2]:
+        holes = rng.random(len(out)) < 0.15
+        column = out[name].astype("boolean") if name == "member" else out[name]
+        out[name] = column.where(~holes)
+    return out
+
+
+def as_polars(table):
+    sizes = pl.Series("size", table["size"].astype(object).where(table["size"].notna(), None).tolist())
+    frame = pl.from_pandas(table.drop(columns="size"))
+    return frame.with_columns(sizes.cast(pl.Enum(["S", "M", "L"]))).select(table.columns.tolist())
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_every_kind_of_table_gives_the_same_labels(gaps, rng):
+    table = people(rng)
+    if gaps:
+        table = with_gaps(table, rng)
+    kinds = ["real", "count", "binary", "category", "ordered", "real", "identifier", "constant"]
+    fits = [MAPDP().fit(made) for made in (table, as_polars(table), pa.Table.from_pandas(table))]
+    for model in fits:
+        assert [column.kind for column in model.schema_.columns] == kinds
+        np.testing.assert_array_equal(model.labels_, fits[0].labels_)
+        assert model.log_joint_ == fits[0].log_joint_
+    assert fits[0].n_clusters_ == 2
+
+
+def test_numpy_gives_the_same_labels_where_all_is_numbers(rng):
+    table = people(rng)[["height", "visits", "member"]].astype(float)
+    framed, plain = MAPDP().fit(table), MAPDP().fit(table.to_numpy())
+    assert framed.log_joint_ == plain.log_joint_
+    np.testing.assert_array_equal(framed.labels_, plain.labels_)
+
+
+def test_numbers_written_as_text_are_numbers(rng):
+    table = people(rng)[["height", "city"]]
+    text = table.astype(str).to_numpy().astype(object)
+    text[3, 0] = "?"
+    numbers = table.copy()
+    numbers.loc[3, "height"] = np.nan
+    assert MAPDP().fit(text).log_joint_ == pytest.approx(MAPDP().fit(numbers).log_joint_, rel=1e-9)
+
+
+def test_a_value_never_seen_is_taken_as_missing_with_a_warning(rng):
+    table = people(rng)
+    model = MAPDP().fit(table)
+    strange = table.head(3).assign(city="Lima")
+    with pytest.warns(UserWarning, match="'Lima'"):
+        labels = model.predict(strange)
+    blank = table.head(3).assign(city=None)
+    np.testing.assert_array_equal(labels, model.predict(blank))
+
+
+def test_a_logarithm_of_less_than_nothing_is_refused(rng):
+    table = pd.DataFrame({"income": rng.lognormal(3, 2, 80), "age": rng.normal(size=80)})
+    model = MAPDP().fit(table)
+    assert model.schema_.columns[0].kind == "log"
+    with pytest.raises(ValueError, match=r"'income' must be positive .* got -1\.0 in row 0"):
+        model.predict(pd.DataFrame({"income": [-1.0], "age": [0.0]}))
+
+
+def test_samples_come_in_the_units_of_the_table(rng):
+    table = people(rng)[["height", "city", "note"]]
+    rows, labels = MAPDP().fit(table).sample(50, random_state=0)
+    assert rows.shape == (50, 3)
+    assert labels.shape == (50,)
+    assert set(rows[:, 1]) <= {"Rome", "Oslo", "Bonn"}
+    assert 150 < np.mean(rows[:, 0].astype(float)) < 210
+    assert all(cell is None for cell in rows[:, 2])
+
+
+def test_empty_tables_and_double_names_are_refused():
+    with pytest.raises(ValueError, match="0 sample"):
+        MAPDP().fit(pd.DataFrame({"a": []}))
+    with pytest.raises(ValueError, match="twice"):
+        MAPDP().fit(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))
+
+
+def test_infinite_cells_are_refused(rng):
+    X = rng.normal(size=(9, 2))
+    X[4, 1] = np.inf
+    with pytest.raises(ValueError, match="infinite, got inf in column 1, row 4"):
+        MAPDP().fit(X)
+
+
+def test_a_given_family_takes_numbers_only(rng):
+    with pytest.raises(ValueError, match="column 'city'"):
+        MAPDP(family=Poisson).fit(people(rng)[["city", "visits"]])
+
+
+def test_gibbs_takes_mixed_tables_with_gaps(rng):
+    table = with_gaps(people(rng), rng)
+    model = GibbsDPM(alpha=1.0, n_sweeps=40, random_state=0).fit(table)
+    assert isinstance(model.family_, Mixed)
+    assert model.predict(table).shape == (90,)
+
+
+@st.composite
+def tables(draw):
+    """Draw a table of random kinds with gaps, and what its columns are."""
+    n = draw(st.integers(12, 40))
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    share = draw(st.sampled_from([0.0, 0.2, 0.6]))
+    draws = {
+        "real": lambda: rng.normal(1000.0, 3.0, n),
+        "log": lambda: rng.lognormal(0.0, 2.0, n),
+        "count": lambda: rng.poisson(3.0, n).astype(float),
+        "binary": lambda: rng.integers(0, 2, n).astype(float),
+        "category": lambda: rng.integers(0, 4, n).astype(float),
+        "ordered": lambda: rng.integers(1, 6, n).astype(float),
+    }
+    columns = {}
+    for j, kind in enumerate(kinds):
+        holes = rng.random(n) < share
+        holes[:2] = False
+        columns[f"c{j}"] = np.where(holes, np.nan, draws[kind]())
+    return pd.DataFrame(columns), {f"c{j}": kind for j, kind in enumerate(kinds)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_any_schema_fits_predicts_explains_and_fills(drawn):
+    """Whatever the columns: the joint never drops, probabilities add up, every gap is filled."""
+    table, columns = drawn
+    model = MAPDP(alpha=1.0, columns=columns).fit(table)
+    joints = [step.log_joint for step in model.trace_]
+    assert all(after >= before - 1e-6 for before, after in itertools.pairwise(joints))
+    assert model.cluster_sizes_.sum() == len(table)
+    np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1.0)
+    why = model.explain(table)
+    np.testing.assert_allclose(why.by_size + why.by_column.sum(axis=1), why.log_odds, atol=1e-8)
+    filled, spread = model.impute(table, return_spread=True)
+    assert not filled.isna().any(axis=None)
+    there = table.notna().to_numpy()
+    assert (filled.to_numpy()[there] == table.to_numpy()[there]).all()
+    assert (spread[there] == 0.0).all()
+    assert (spread[~there] >= 0.0).all()
+    assert len(model.describe()) == model.n_clusters_
+
+
+@pytest.mark.parametrize(
+    "name", ["penguins.csv", "heart_cleveland.csv", "credit_approval.csv", "house_votes84.csv"]
+)
+def test_real_tables_fit_as_they_are(name):
+    table = extra(name)
+    truth = table.pop("label")
+    model = MAPDP().fit(table)
+    assert model.labels_.shape == truth.shape
+    assert model.n_clusters_ > 1
+    assert adjusted_rand_score(truth, model.labels_) > 0.05
