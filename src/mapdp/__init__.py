@@ -23,6 +23,7 @@ from mapdp.families import (
 )
 from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
 from mapdp.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
+from mapdp.saving import load, save
 from mapdp.trace import Step
 
 __version__ = "0.1.0"
@@ -51,9 +52,11 @@ __all__ = [
     "Step",
     "compare",
     "diagnostics",
+    "load",
     "log_joint",
     "log_pseudo_likelihood",
     "sample_crp",
     "sample_mixture",
+    "save",
     "selection",
 ]

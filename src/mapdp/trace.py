@@ -29,6 +29,10 @@ class Step(NamedTuple):
         )
 
 
+class Stopped(Exception):
+    """Raised by who is told of a step, to end the search there; what was found so far is kept."""
+
+
 def silent(step: Step) -> None:
     """Tell nobody of a step."""
 

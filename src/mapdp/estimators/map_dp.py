@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
 from mapdp.state import predictive_bank
 from mapdp.tables import Raw, read_table
-from mapdp.trace import Init, Step, adjusted_rand
+from mapdp.trace import Init, Step, Stopped, adjusted_rand
 
 ALPHA_RULES = ("auto", "map", "nll", "cv")
 _MANY = 20_000  # rows from which alpha is learned along with the partition, as a grid then costs more
@@ -82,6 +82,9 @@ class MAPDP(Judged):
         time, and every core for the passes. The result does not depend on it.
     verbose : int, default 0
         1 prints a line for each sweep and each round of moves.
+    callback : callable, default None
+        Is called with the Step of each sweep and round of moves; where it returns True the fit ends, and
+        what was found so far is kept.
 
     Attributes
     ----------
@@ -103,6 +106,8 @@ class MAPDP(Judged):
     inits_ : list of Init
         For each start its joint, its number of clusters and its agreement with the outcome; by "nll" all
         starts are made with alpha 1.
+    converged_ : bool
+        False where sweeps ran out, or the callback ended the fit.
     n_iter_ : int
         Number of sweeps after the start.
     family_ : Family
@@ -142,6 +147,7 @@ class MAPDP(Judged):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        callback: Callable[[Step], object] | None = None,
     ) -> None:
         self.alpha = alpha
         self.discount = discount
@@ -158,6 +164,7 @@ class MAPDP(Judged):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.callback = callback
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the most probable partition of the rows of X.
@@ -180,6 +187,7 @@ class MAPDP(Judged):
         self
         """
         self._check()
+        self._stopped = False
         table = read_table(self, X, reset=True)
         ties = tie(len(table[0].cells), sample_weight, groups, y)
         problem = self._problem(table, None if ties is None else ties.counted())
@@ -191,7 +199,8 @@ class MAPDP(Judged):
         else:
             choice = self._searched(problem, starts_, None)
         best, found, self.alphas_ = choice
-        if not best.converged:
+        self.converged_ = best.converged
+        if not best.converged and not self._stopped:
             warnings.warn(
                 f"rows were still moving after max_iter={self.max_iter} sweeps. "
                 "Hint: raise max_iter or tol.",
@@ -308,6 +317,10 @@ class MAPDP(Judged):
     def _tell(self, step: Step) -> None:
         if self.verbose:
             print(step, flush=True)
+        if self.callback is not None and self.callback(step):
+            self._stopped = True
+        if self._stopped:
+            raise Stopped
 
 
 def _compared(found: Found, winner: Found) -> Init:

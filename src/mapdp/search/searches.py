@@ -13,7 +13,7 @@ from mapdp.search.regroup import Regrouper
 from mapdp.search.run import Found, Problem, Run, compact
 from mapdp.search.starts import FEW, around_seeds, other_inits, starting_state
 from mapdp.state import State
-from mapdp.trace import silent
+from mapdp.trace import Stopped, silent
 
 NAMES = ("split-merge", "icm")
 _LARGE = 20_000  # rows above which a search starts on some of them, and sweeps the border only
@@ -74,10 +74,13 @@ def search(problem: Problem, name: str, start: Start) -> Found:
 
 def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
     run = Run(problem, _first_state(problem, start))
-    run.start(start.order)
-    converged = climb(run, start.rng)
-    if not converged:
-        run.learn_alpha()
+    try:
+        run.start(start.order)
+        converged = climb(run, start.rng)
+        if not converged:
+            run.learn_alpha()
+    except Stopped:
+        converged = False
     return run.finished(converged)
 
 

@@ -1,0 +1,309 @@
+"""Knows the commands: arguments in, an estimator at work, files and words out."""
+
+import dataclasses
+import json
+import pathlib
+import shlex
+import signal
+import sys
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+import mapdp
+from mapdp import MAPDP, report, summary
+from mapdp.cli import files, show
+from mapdp.cli.files import Trouble
+from mapdp.trace import Step
+
+app = typer.Typer(
+    name="mapdp",
+    help="Cluster tables without being told how many clusters there are.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_SURE_ROWS = 20_000  # rows up to which a report says how sure the clusters are
+_SURE_SECONDS = 10.0
+
+Table = Annotated[
+    str, typer.Argument(help="CSV, TSV, Parquet or Arrow file, gzipped or not; - is standard input")
+]
+Model = Annotated[pathlib.Path, typer.Argument(help="a model that `mapdp fit` wrote")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON, and nothing else, to standard output")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print errors only")]
+Force = Annotated[bool, typer.Option("--force", help="replace files that are there already")]
+
+
+def _alpha(text: str) -> float | str:
+    """Return alpha as a number, or the name of a rule."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _said(columns: list[str], ignore: list[str]) -> dict[str, str]:
+    """Return what users say of columns."""
+    told = {}
+    for entry in columns:
+        name, _, kind = entry.rpartition("=")
+        if not name:
+            raise Trouble(f"--columns must be NAME=KIND, got {entry!r}. Hint: --columns visits=count.")
+        told[name] = kind
+    return told | dict.fromkeys(ignore, "ignore")
+
+
+class _Interrupt:
+    """Turns the first Ctrl-C into a request to stop; the second one ends the program."""
+
+    asked = False
+
+    def __enter__(self) -> "_Interrupt":
+        self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        signal.signal(signal.SIGINT, self._before)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+
+@app.command()
+def fit(
+    table: Table,
+    out: Annotated[pathlib.Path, typer.Option(help="folder for labels, model and report")] = pathlib.Path(
+        "mapdp-out"
+    ),
+    alpha: Annotated[str, typer.Option(help="concentration: a number, auto, map, nll or cv")] = "auto",
+    label: Annotated[
+        str | None, typer.Option(help="column of known classes: scored against, never used")
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="column to leave out; may be repeated")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="NAME=KIND, what a column holds; may be repeated")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="seed of the search")] = None,
+    n_init: Annotated[int, typer.Option(min=1, help="number of starts")] = 1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Find the clusters of a table.
+
+    Examples: `mapdp fit penguins.csv`, `mapdp fit visits.parquet --label diagnosis --columns visits=count`,
+    `zcat big.csv.gz | mapdp fit - --out found`.
+    """
+    rows, notes = files.read(table)
+    truth = _taken(rows, label) if label is not None else None
+    features = rows.drop_columns([label]) if label is not None else rows
+    kind = files.kind_of(table)
+    targets = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
+    _check_free(targets, force)
+    said = _said(columns or [], ignore or [])
+    teller = show.Teller(quiet or as_json)
+    with _Interrupt() as interrupt, teller:
+
+        def told(step: Step) -> bool:
+            teller.step(step)
+            return interrupt.asked
+
+        model = MAPDP(_alpha(alpha), columns=said or None, random_state=seed, n_init=n_init, callback=told)
+        teller.say(f"{rows.num_rows:,} rows, {features.num_columns} columns")
+        model.fit(features)
+        teller.say("drawing up the report")
+        sure = _uncertainty(model, features, interrupt)
+    found = summary.summarise(
+        model, features, title=pathlib.Path(table).name, label=truth, uncertainty=sure
+    )
+    found = _with_command(found, notes)
+    out.mkdir(parents=True, exist_ok=True)
+    model.set_params(callback=None)
+    files.write_table(labels_of(model, features), targets[0], kind)
+    mapdp.save(model, targets[1])
+    files.write_whole(targets[2], report.to_html(found).encode())
+    _print(found, as_json, quiet, targets)
+    if interrupt.asked:
+        typer.echo("mapdp: interrupted; what was written is the best partition so far.", err=True)
+        raise typer.Exit(130)
+
+
+def _taken(rows: pa.Table, name: str) -> np.ndarray:
+    if name not in rows.column_names:
+        raise Trouble(
+            f"there is no column {name!r} to score against. Hint: {', '.join(rows.column_names[:6])}."
+        )
+    return np.array(rows.column(name).to_pylist(), dtype=object).astype(str)
+
+
+def _check_free(targets: list[pathlib.Path], force: bool) -> None:
+    there = [path for path in targets if path.exists()]
+    if there and not force:
+        raise Trouble(
+            f"{there[0]} is there already. Hint: --force replaces it, --out names another folder."
+        )
+
+
+def _uncertainty(model: MAPDP, features: pa.Table, interrupt: _Interrupt) -> Any:
+    """Return how sure the clusters are, where that can be told in a few seconds."""
+    if features.num_rows > _SURE_ROWS or interrupt.asked:
+        return None
+    return model.uncertainty(features, n_sweeps=200, seconds=_SURE_SECONDS, random_state=0)
+
+
+def _with_command(found: summary.Summary, notes: list[str]) -> summary.Summary:
+    command = shlex.join(["mapdp", *sys.argv[1:]])
+    return dataclasses.replace(
+        found, notes=notes + found.notes, made_with={**found.made_with, "command": command}
+    )
+
+
+def labels_of(model: MAPDP, features: Any) -> pa.Table:
+    """Return cluster, its probability and that of something new, for each row."""
+    chances = model.predict_proba(features)
+    labels = model.labels_ if len(model.labels_) == len(chances) else chances[:, :-1].argmax(axis=1)
+    return _label_table(labels, chances)
+
+
+def _label_table(labels: np.ndarray, chances: np.ndarray) -> pa.Table:
+    own = np.where(labels < 0, chances[:, -1], chances[np.arange(len(labels)), labels])
+    return pa.table(
+        {
+            "cluster": labels.astype(np.int32),
+            "probability": own.round(6),
+            "novelty": chances[:, -1].round(6),
+        }
+    )
+
+
+def _print(found: summary.Summary, as_json: bool, quiet: bool, targets: list[pathlib.Path]) -> None:
+    if as_json:
+        typer.echo(
+            json.dumps(dataclasses.asdict(found) | {"files": [str(path) for path in targets]}, default=str)
+        )
+    elif not quiet:
+        show.summary(found, targets)
+
+
+@app.command()
+def predict(
+    model: Model,
+    table: Table,
+    out: Annotated[
+        pathlib.Path | None, typer.Option(help="file for the labels; standard output without it")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Put new rows into the clusters of a model; -1 means something new.
+
+    Example: `mapdp predict found/model.mapdp new.csv --out new_labels.csv`.
+    """
+    fitted, features = _model_and_table(model, table)
+    labels = _label_table(fitted.predict(features), fitted.predict_proba(features))
+    if out is None:
+        sys.stdout.buffer.write(files.to_bytes(labels, "csv"))
+        return
+    _check_free([out], force)
+    files.write_table(labels, out, files.kind_of(str(out)))
+
+
+def _model_and_table(model: pathlib.Path, table: str) -> tuple[MAPDP, pa.Table]:
+    """Return a model and the columns of a table that it knows."""
+    if not model.is_file():
+        raise Trouble(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
+    fitted, (rows, _) = mapdp.load(model), files.read(table)
+    names = list(getattr(fitted, "feature_names_in_", rows.column_names))
+    absent = [name for name in names if name not in rows.column_names]
+    if absent:
+        raise Trouble(f"{table} has no column {absent[0]!r}, which the model was fitted with.")
+    return fitted, rows.select(names)
+
+
+@app.command()
+def describe(model: Model, as_json: Json = False) -> None:
+    """Say what sets the clusters of a model apart."""
+    if not model.is_file():
+        raise Trouble(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
+    clusters = mapdp.load(model).describe()
+    if as_json:
+        told = [c._asdict() | {"features": [f._asdict() for f in c.features]} for c in clusters]
+        typer.echo(json.dumps(told))
+    else:
+        typer.echo(str(clusters))
+
+
+@app.command("report")
+def write_report(
+    model: Model,
+    table: Table,
+    out: Annotated[pathlib.Path, typer.Option(help="the HTML file")] = pathlib.Path("report.html"),
+    label: Annotated[str | None, typer.Option(help="column of known classes")] = None,
+    force: Force = False,
+) -> None:
+    """Write the report of a model about a table."""
+    _check_free([out], force)
+    fitted, features = _model_and_table(model, table)
+    truth = None if label is None else _taken(files.read(table)[0], label)
+    if len(fitted.labels_) != features.num_rows:
+        fitted.labels_ = fitted.predict_proba(features)[:, :-1].argmax(axis=1).astype(np.int32)
+    found = summary.summarise(fitted, features, title=pathlib.Path(table).name, label=truth)
+    files.write_whole(out, report.to_html(_with_command(found, [])).encode())
+    typer.echo(f"Wrote {out}.", err=True)
+
+
+@app.command()
+def compare(
+    table: Table,
+    models: Annotated[list[pathlib.Path], typer.Argument(help="models fitted to that table")],
+) -> None:
+    """Set models of the same table side by side: clusters, log joint, mean log density."""
+    lines = []
+    for path in models:
+        fitted, features = _model_and_table(path, table)
+        lines.append(
+            (str(path), fitted.n_clusters_, fitted.alpha_, fitted.log_joint_, fitted.score(features))
+        )
+    show.compared(lines)
+
+
+@app.command()
+def demo(
+    out: Annotated[pathlib.Path, typer.Option(help="folder for the files")] = pathlib.Path("mapdp-demo"),
+) -> None:
+    """Cluster 178 wines that come with scikit-learn, and write the report."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine(as_frame=True)
+    out.mkdir(parents=True, exist_ok=True)
+    source = out / "wine.csv"
+    columns = {str(name): wine.data[name].to_numpy() for name in wine.data.columns}
+    grapes = np.array(wine.target_names)[wine.target.to_numpy()]
+    files.write_table(pa.table(columns | {"grape": grapes.astype(str)}), source, "csv")
+    typer.echo("178 wines, 13 chemical measurements; the grape is not shown to the search.\n")
+    fit(str(source), out=out, label="grape", n_init=5, seed=0, force=True)
+
+
+@app.command()
+def bench(rows: Annotated[int, typer.Option(min=1000)] = 100_000) -> None:
+    """Time a fit beside K-means that is told the number of clusters, on this machine."""
+    show.bench(rows)
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[str, typer.Argument(help="crp or uci")],
+    quick: Annotated[bool, typer.Option(help="fewer draws")] = False,
+) -> None:
+    """Run the paper's experiments again; from a checkout of the project, where they live."""
+    try:
+        from experiments.map_dpm_2014 import run
+    except ImportError as error:
+        raise Trouble(
+            "the experiments are not installed. Hint: run this in a checkout of mapdp."
+        ) from error
+    run(experiment, quick)

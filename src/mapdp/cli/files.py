@@ -1,0 +1,132 @@
+"""Knows tables as files: CSV, TSV, Parquet, Arrow, gzipped or not, and standard input."""
+
+import csv
+import gzip
+import io
+import pathlib
+import sys
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.feather as feather
+import pyarrow.parquet as parquet
+
+from mapdp.saving import write_whole
+from mapdp.tables import NO_ANSWER
+
+_SNIFFED = 65536  # characters from which the separator is told
+_GAPS = sorted(
+    {form for word in NO_ANSWER for form in (word, word.upper(), word.capitalize(), "NaN", "N/A")}
+)
+
+
+class Trouble(Exception):
+    """Something that the user can put right; its text is shown as it is."""
+
+
+def kind_of(path: str) -> str:
+    """Return "csv", "tsv", "parquet" or "arrow" for a file name; standard input is CSV."""
+    name = path.lower().removesuffix(".gz")
+    for ending, kind in {".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}.items():
+        if name.endswith(ending):
+            return kind
+    return "arrow" if name.endswith((".arrow", ".feather", ".ipc")) else "csv"
+
+
+def read(path: str) -> tuple[pa.Table, list[str]]:
+    """Return a table, and notes on what was odd about the file."""
+    if path != "-" and not pathlib.Path(path).is_file():
+        raise Trouble(f"there is no file {path}. Hint: `-` reads standard input.")
+    try:
+        kind = kind_of(path)
+        if kind == "parquet":
+            table, notes = parquet.read_table(path), []
+        elif kind == "arrow":
+            table, notes = feather.read_table(path), []
+        else:
+            table, notes = _read_text(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError) as error:
+        raise Trouble(f"{_named(path)} cannot be read: {_first_line(error)}") from error
+    _check(table, path)
+    return table, notes
+
+
+def _named(path: str) -> str:
+    return "standard input" if path == "-" else path
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:300] if str(error) else type(error).__name__
+
+
+def _check(table: pa.Table, path: str) -> None:
+    if table.num_rows == 0 or table.num_columns == 0:
+        raise Trouble(f"{_named(path)} holds no rows. Hint: the first line names the columns.")
+    twice = {name for name in table.column_names if table.column_names.count(name) > 1}
+    if twice:
+        raise Trouble(f"{_named(path)} has two columns called {min(twice)!r}. Hint: rename one.")
+
+
+def _read_text(path: str) -> tuple[pa.Table, list[str]]:
+    """Read separated values; those that are not UTF-8 are taken as Latin-1, and said to be."""
+    if path == "-":
+        content = sys.stdin.buffer.read()
+        return _parsed(io.BytesIO(content), content[:_SNIFFED], path)
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        start = file.read(_SNIFFED)
+    with opener(path, "rb") as file:
+        try:
+            return _parsed(file, start, path)
+        except pa.ArrowInvalid as error:
+            if "UTF8" not in str(error):
+                raise
+    with opener(path, "rb") as file:
+        table, _ = _parsed(file, start, path, "latin-1")
+    return table, ["The file is not UTF-8; it was read as Latin-1."]
+
+
+def _parsed(file: Any, start: bytes, path: str, encoding: str = "utf8") -> tuple[pa.Table, list[str]]:
+    if not start.strip():
+        raise Trouble(f"{_named(path)} is empty. Hint: the first line names the columns.")
+    return (
+        arrow_csv.read_csv(
+            file,
+            read_options=arrow_csv.ReadOptions(encoding=encoding),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=_separator(start, path), newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(null_values=_GAPS, strings_can_be_null=True),
+        ),
+        [],
+    )
+
+
+def _separator(start: bytes, path: str) -> str:
+    """Tell the separator from the first line."""
+    if kind_of(path) == "tsv":
+        return "\t"
+    line = start.decode("latin-1").splitlines()[0]
+    try:
+        return csv.Sniffer().sniff(line, delimiters=",;\t|").delimiter
+    except csv.Error:
+        return ","
+
+
+def to_bytes(table: pa.Table, kind: str) -> bytes:
+    """Return a table as the bytes of a file of this kind."""
+    sink = io.BytesIO()
+    if kind == "parquet":
+        parquet.write_table(table, sink)
+    elif kind == "arrow":
+        feather.write_feather(table, sink)
+    else:
+        options = arrow_csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",", quoting_style="needed")
+        arrow_csv.write_csv(table, sink, options)
+    return sink.getvalue()
+
+
+def write_table(table: pa.Table, path: pathlib.Path, kind: str) -> None:
+    """Write a table that appears whole or not at all."""
+    write_whole(path, to_bytes(table, kind))

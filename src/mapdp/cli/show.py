@@ -1,0 +1,113 @@
+"""Knows what a person sees in the terminal: progress on standard error, the summary on standard output."""
+
+import pathlib
+import time
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from mapdp import MAPDP
+from mapdp.summary import Summary
+from mapdp.trace import Step
+
+_FEATURES = 3  # columns that a cluster is introduced by
+_CLUSTERS = 20  # that are shown; the report has all
+
+
+class Teller:
+    """Shows one line of progress that changes in place; nothing where it should be quiet or nobody looks."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._console = Console(stderr=True, quiet=quiet)
+        self._status: Any = None
+        self._began = time.perf_counter()
+
+    def __enter__(self) -> "Teller":
+        self._status = self._console.status("reading")
+        self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def say(self, text: str) -> None:
+        """Show what is being done."""
+        self._status.update(text)
+
+    def step(self, step: Step) -> None:
+        """Show one step of the search."""
+        seconds = time.perf_counter() - self._began
+        rate = step.sweep / seconds if seconds > 0.0 else 0.0
+        self._status.update(
+            f"{step.move} {step.sweep}: {step.n_clusters} clusters, log joint {step.log_joint:,.1f}, "
+            f"{step.n_moved:,} rows moved, {rate:.1f} sweeps/s, {seconds:.1f} s"
+        )
+
+
+def summary(found: Summary, targets: list[pathlib.Path]) -> None:
+    """Print what was found."""
+    console = Console(highlight=False)
+    console.print(_schema(found))
+    alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
+    console.print(
+        f"\n[bold]{found.n_clusters} clusters[/] of {found.n_rows:,} rows, log joint {found.log_joint:.1f}{alpha}"
+    )
+    console.print(_clusters(found))
+    if found.n_clusters > _CLUSTERS:
+        console.print(f"... and {found.n_clusters - _CLUSTERS} more in the report.")
+    if found.scored:
+        nmi, ari = found.scored["nmi"], found.scored["ari"]
+        console.print(
+            f"Agreement with the label column, which was not used: NMI {nmi:.2f}, adjusted Rand {ari:.2f}."
+        )
+    for note in found.notes:
+        console.print(f"Note: {note}", markup=False)
+    console.print(f"Wrote {', '.join(map(str, targets))}.", markup=False, soft_wrap=True)
+
+
+def _schema(found: Summary) -> Table:
+    table = Table("column", "taken for", "missing", "", box=None, header_style="dim", pad_edge=False)
+    for column in found.columns[:30]:
+        table.add_row(column["name"], column["kind"], str(column["missing"]), column["note"])
+    if len(found.columns) > 30:
+        table.add_row(f"... {len(found.columns) - 30} more", "", "", "")
+    return table
+
+
+def _clusters(found: Summary) -> Table:
+    table = Table(
+        "cluster", "rows", "stability", "what sets it apart", box=None, header_style="dim", pad_edge=False
+    )
+    for cluster in found.clusters[:_CLUSTERS]:
+        traits = ", ".join(f"{f['name']} {f['here']}" for f in cluster["features"][:_FEATURES])
+        sure = "" if cluster["stability"] is None else f"{cluster['stability']:.0%}"
+        table.add_row(str(cluster["number"]), f"{cluster['size']:g}", sure, traits)
+    return table
+
+
+def compared(lines: list[tuple]) -> None:
+    """Print models side by side."""
+    table = Table("model", "clusters", "alpha", "log joint", "mean log density", box=None, pad_edge=False)
+    for name, n_clusters, alpha, joint, density in lines:
+        table.add_row(name, str(n_clusters), f"{alpha:g}", f"{joint:.2f}", f"{density:.4f}")
+    Console(highlight=False).print(table)
+
+
+def bench(n_rows: int) -> None:
+    """Time a fit beside K-means, in turn, on rows around twenty centres."""
+    from sklearn.cluster import KMeans
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 10))[rng.integers(0, 20, n_rows)] * 5.0 + rng.normal(size=(n_rows, 10))
+    MAPDP().fit(X[:500])
+    table = Table("", "clusters", "seconds", box=None, pad_edge=False)
+    for name, make in {
+        "mapdp": MAPDP,
+        "K-means, told 20": lambda: KMeans(20, n_init=1, random_state=0),
+    }.items():
+        began = time.perf_counter()
+        model = make().fit(X)
+        table.add_row(name, str(len(np.unique(model.labels_))), f"{time.perf_counter() - began:.2f}")
+    Console(highlight=False).print(table)
