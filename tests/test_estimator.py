@@ -234,10 +234,10 @@ def test_errors_name_the_column_and_the_value(blobs):
     frame = pd.DataFrame(blobs, columns=["height", "width", "depth"])
     holed, infinite, texts = frame.copy(), frame.copy(), frame.astype(object)
     holed.loc[7, "width"], infinite.loc[9, "depth"], texts.loc[3, "depth"] = np.nan, np.inf, "tall"
-    assert "nan in column 'width', row 7" in error_of(lambda: DPMeans().fit(holed))
+    assert "nan in column 'width', row 7" in error_of(lambda: DPMeans(1.0).fit(holed))
     assert "inf in column 'depth', row 9" in error_of(lambda: MAPDP().fit(infinite))
     assert "column 'depth' holds numbers, but got 'tall' in row 3" in error_of(lambda: MAPDP().fit(texts))
-    assert "nan in column 1, row 7" in error_of(lambda: DPMeans().fit(holed.to_numpy()))
+    assert "nan in column 1, row 7" in error_of(lambda: DPMeans(1.0).fit(holed.to_numpy()))
 
 
 def test_errors_of_discrete_families_name_the_column_and_the_value():

@@ -1,7 +1,7 @@
 """Knows how to draw rows in two dimensions so that what the model keeps apart lies apart.
 
-The one idea: columns are measured in within-cluster standard deviations, and the two directions are those in
-which the clusters' centres differ most; directions that are left over are where the rows vary most.
+The one idea: columns are measured in within-cluster standard deviations, and the two directions are those
+in which the clusters' centres differ most; directions that are left over are where the rows vary most.
 """
 
 from typing import Any, NamedTuple
@@ -92,5 +92,5 @@ def _axes(weights: np.ndarray, names: list[str]) -> tuple[str, str]:
     told = []
     for weight in weights.T:
         order = [j for j in np.argsort(-np.abs(weight), kind="stable")[:_TOLD] if weight[j] != 0.0]
-        told.append(", ".join(f"{'+' if weight[j] > 0 else '−'} {names[j]}" for j in order))
+        told.append(", ".join(f"{'+' if weight[j] > 0 else '-'} {names[j]}" for j in order))
     return told[0], told[1]

@@ -195,7 +195,8 @@ def _about(content: bytes, name: str) -> dict[str, str]:
     version = about.get("version", "")
     if not version.isdecimal() or int(version) > VERSION:
         raise ValueError(
-            f"{name} has format version {version!r}, and this mapdp reads up to {VERSION}. Hint: update mapdp."
+            f"{name} has format version {version!r}, and this mapdp reads up to {VERSION}. "
+            "Hint: update mapdp."
         )
     return about
 

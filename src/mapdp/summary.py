@@ -4,6 +4,7 @@ The one idea: everything that a person is shown, in the terminal or in the repor
 """
 
 import dataclasses
+import importlib.metadata
 import math
 import platform
 from typing import Any
@@ -193,9 +194,7 @@ def _notes(model: MAPDP, n_rows: int) -> list[str]:
 
 
 def _versions(model: MAPDP) -> dict[str, str]:
-    import mapdp
-
     given = {k: v for k, v in model.get_params(deep=False).items() if k not in ("callback", "verbose")}
     changed = {k: v for k, v in given.items() if repr(v) != repr(getattr(MAPDP(), k))}
     code = f"MAPDP({', '.join(f'{k}={v!r}' for k, v in changed.items())}).fit(table)"
-    return {"mapdp": mapdp.__version__, "python": platform.python_version(), "code": code}
+    return {"mapdp": importlib.metadata.version("mapdp"), "python": platform.python_version(), "code": code}

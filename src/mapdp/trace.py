@@ -29,7 +29,7 @@ class Step(NamedTuple):
         )
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """Raised by who is told of a step, to end the search there; what was found so far is kept."""
 
 

@@ -7,12 +7,12 @@ def main() -> None:
     """Run a command; trouble is one sentence on standard error and exit code 1."""
     try:
         from mapdp.cli.app import app
-        from mapdp.cli.files import Trouble
+        from mapdp.cli.files import TroubleError
     except ModuleNotFoundError as error:
         sys.exit(f"mapdp: {error.name} is missing. Hint: pip install 'mapdp[cli]'.")
     try:
         app()
-    except (Trouble, ValueError, OSError) as error:
+    except (TroubleError, ValueError, OSError) as error:
         print(f"mapdp: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ import typer
 import mapdp
 from mapdp import MAPDP, report, summary
 from mapdp.cli import files, show
-from mapdp.cli.files import Trouble
+from mapdp.cli.files import TroubleError
 from mapdp.trace import Step
 
 app = typer.Typer(
@@ -46,13 +46,13 @@ def _alpha(text: str) -> float | str:
         return text
 
 
-def _said(columns: list[str], ignore: list[str]) -> dict[str, str]:
+def _said(columns: list[str], ignore: list[str]) -> dict[object, str]:
     """Return what users say of columns."""
-    told = {}
+    told: dict[object, str] = {}
     for entry in columns:
         name, _, kind = entry.rpartition("=")
         if not name:
-            raise Trouble(f"--columns must be NAME=KIND, got {entry!r}. Hint: --columns visits=count.")
+            raise TroubleError(f"--columns must be NAME=KIND, got {entry!r}. Hint: --columns visits=count.")
         told[name] = kind
     return told | dict.fromkeys(ignore, "ignore")
 
@@ -135,7 +135,7 @@ def fit(
 
 def _taken(rows: pa.Table, name: str) -> np.ndarray:
     if name not in rows.column_names:
-        raise Trouble(
+        raise TroubleError(
             f"there is no column {name!r} to score against. Hint: {', '.join(rows.column_names[:6])}."
         )
     return np.array(rows.column(name).to_pylist(), dtype=object).astype(str)
@@ -144,7 +144,7 @@ def _taken(rows: pa.Table, name: str) -> np.ndarray:
 def _check_free(targets: list[pathlib.Path], force: bool) -> None:
     there = [path for path in targets if path.exists()]
     if there and not force:
-        raise Trouble(
+        raise TroubleError(
             f"{there[0]} is there already. Hint: --force replaces it, --out names another folder."
         )
 
@@ -215,12 +215,12 @@ def predict(
 def _model_and_table(model: pathlib.Path, table: str) -> tuple[MAPDP, pa.Table]:
     """Return a model and the columns of a table that it knows."""
     if not model.is_file():
-        raise Trouble(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
+        raise TroubleError(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
     fitted, (rows, _) = mapdp.load(model), files.read(table)
     names = list(getattr(fitted, "feature_names_in_", rows.column_names))
     absent = [name for name in names if name not in rows.column_names]
     if absent:
-        raise Trouble(f"{table} has no column {absent[0]!r}, which the model was fitted with.")
+        raise TroubleError(f"{table} has no column {absent[0]!r}, which the model was fitted with.")
     return fitted, rows.select(names)
 
 
@@ -228,7 +228,7 @@ def _model_and_table(model: pathlib.Path, table: str) -> tuple[MAPDP, pa.Table]:
 def describe(model: Model, as_json: Json = False) -> None:
     """Say what sets the clusters of a model apart."""
     if not model.is_file():
-        raise Trouble(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
+        raise TroubleError(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
     clusters = mapdp.load(model).describe()
     if as_json:
         told = [c._asdict() | {"features": [f._asdict() for f in c.features]} for c in clusters]
@@ -303,7 +303,7 @@ def reproduce(
     try:
         from experiments.map_dpm_2014 import run
     except ImportError as error:
-        raise Trouble(
+        raise TroubleError(
             "the experiments are not installed. Hint: run this in a checkout of mapdp."
         ) from error
     run(experiment, quick)

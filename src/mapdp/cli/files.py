@@ -21,7 +21,7 @@ _GAPS = sorted(
 )
 
 
-class Trouble(Exception):
+class TroubleError(Exception):
     """Something that the user can put right; its text is shown as it is."""
 
 
@@ -37,17 +37,17 @@ def kind_of(path: str) -> str:
 def read(path: str) -> tuple[pa.Table, list[str]]:
     """Return a table, and notes on what was odd about the file."""
     if path != "-" and not pathlib.Path(path).is_file():
-        raise Trouble(f"there is no file {path}. Hint: `-` reads standard input.")
+        raise TroubleError(f"there is no file {path}. Hint: `-` reads standard input.")
     try:
-        kind = kind_of(path)
+        kind, notes = kind_of(path), list[str]()
         if kind == "parquet":
-            table, notes = parquet.read_table(path), []
+            table = parquet.read_table(path)
         elif kind == "arrow":
-            table, notes = feather.read_table(path), []
+            table = feather.read_table(path)
         else:
             table, notes = _read_text(path)
     except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError) as error:
-        raise Trouble(f"{_named(path)} cannot be read: {_first_line(error)}") from error
+        raise TroubleError(f"{_named(path)} cannot be read: {_first_line(error)}") from error
     _check(table, path)
     return table, notes
 
@@ -62,10 +62,10 @@ def _first_line(error: Exception) -> str:
 
 def _check(table: pa.Table, path: str) -> None:
     if table.num_rows == 0 or table.num_columns == 0:
-        raise Trouble(f"{_named(path)} holds no rows. Hint: the first line names the columns.")
+        raise TroubleError(f"{_named(path)} holds no rows. Hint: the first line names the columns.")
     twice = {name for name in table.column_names if table.column_names.count(name) > 1}
     if twice:
-        raise Trouble(f"{_named(path)} has two columns called {min(twice)!r}. Hint: rename one.")
+        raise TroubleError(f"{_named(path)} has two columns called {min(twice)!r}. Hint: rename one.")
 
 
 def _read_text(path: str) -> tuple[pa.Table, list[str]]:
@@ -77,11 +77,9 @@ def _read_text(path: str) -> tuple[pa.Table, list[str]]:
     with opener(path, "rb") as file:
         start = file.read(_SNIFFED)
     with opener(path, "rb") as file:
-        try:
-            return _parsed(file, start, path)
-        except pa.ArrowInvalid as error:
-            if "UTF8" not in str(error):
-                raise
+        table, notes = _parsed(file, start, path)
+    if not any(pa.types.is_binary(kind) for kind in table.schema.types):  # what Arrow calls foreign text
+        return table, notes
     with opener(path, "rb") as file:
         table, _ = _parsed(file, start, path, "latin-1")
     return table, ["The file is not UTF-8; it was read as Latin-1."]
@@ -89,7 +87,7 @@ def _read_text(path: str) -> tuple[pa.Table, list[str]]:
 
 def _parsed(file: Any, start: bytes, path: str, encoding: str = "utf8") -> tuple[pa.Table, list[str]]:
     if not start.strip():
-        raise Trouble(f"{_named(path)} is empty. Hint: the first line names the columns.")
+        raise TroubleError(f"{_named(path)} is empty. Hint: the first line names the columns.")
     return (
         arrow_csv.read_csv(
             file,

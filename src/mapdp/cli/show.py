@@ -17,7 +17,7 @@ _CLUSTERS = 20  # that are shown; the report has all
 
 
 class Teller:
-    """Shows one line of progress that changes in place; nothing where it should be quiet or nobody looks."""
+    """Shows one line of progress that changes in place; nothing where nobody looks."""
 
     def __init__(self, quiet: bool) -> None:
         self._console = Console(stderr=True, quiet=quiet)
@@ -52,7 +52,8 @@ def summary(found: Summary, targets: list[pathlib.Path]) -> None:
     console.print(_schema(found))
     alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
     console.print(
-        f"\n[bold]{found.n_clusters} clusters[/] of {found.n_rows:,} rows, log joint {found.log_joint:.1f}{alpha}"
+        f"\n[bold]{found.n_clusters} clusters[/] of {found.n_rows:,} rows, "
+        f"log joint {found.log_joint:.1f}{alpha}"
     )
     console.print(_clusters(found))
     if found.n_clusters > _CLUSTERS:
@@ -89,10 +90,9 @@ def _clusters(found: Summary) -> Table:
 
 def compared(lines: list[tuple]) -> None:
     """Print models side by side."""
-    table = Table("model", "clusters", "alpha", "log joint", "mean log density", box=None, pad_edge=False)
+    print(f"{'clusters':>8}  {'alpha':>8}  {'log joint':>14}  {'mean log density':>16}  model")
     for name, n_clusters, alpha, joint, density in lines:
-        table.add_row(name, str(n_clusters), f"{alpha:g}", f"{joint:.2f}", f"{density:.4f}")
-    Console(highlight=False).print(table)
+        print(f"{n_clusters:>8}  {alpha:>8g}  {joint:>14.2f}  {density:>16.4f}  {name}")
 
 
 def bench(n_rows: int) -> None:

@@ -179,6 +179,12 @@ class GibbsDPM(Mixture):
         self.log_joint_ = state_log_joint(state, process)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """Gaps and words are for the collapsed sampler."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = self.collapsed
+        return tags
+
     def _by_columns(self) -> bool:
         """Parameters are drawn for Gaussian clusters only, whatever the columns hold."""
         return self.collapsed and super()._by_columns()

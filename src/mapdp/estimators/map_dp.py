@@ -24,7 +24,7 @@ from mapdp.search.run import Found, Problem
 from mapdp.search.searches import Start
 from mapdp.state import predictive_bank
 from mapdp.tables import Raw, read_table
-from mapdp.trace import Init, Step, Stopped, adjusted_rand
+from mapdp.trace import Init, Step, StoppedError, adjusted_rand
 
 ALPHA_RULES = ("auto", "map", "nll", "cv")
 _MANY = 20_000  # rows from which alpha is learned along with the partition, as a grid then costs more
@@ -317,10 +317,10 @@ class MAPDP(Judged):
     def _tell(self, step: Step) -> None:
         if self.verbose:
             print(step, flush=True)
-        if self.callback is not None and self.callback(step):
-            self._stopped = True
+        if self.callback is not None and not self._stopped:
+            self._stopped = bool(self.callback(step))
         if self._stopped:
-            raise Stopped
+            raise StoppedError
 
 
 def _compared(found: Found, winner: Found) -> Init:

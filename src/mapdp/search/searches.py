@@ -13,7 +13,7 @@ from mapdp.search.regroup import Regrouper
 from mapdp.search.run import Found, Problem, Run, compact
 from mapdp.search.starts import FEW, around_seeds, other_inits, starting_state
 from mapdp.state import State
-from mapdp.trace import Stopped, silent
+from mapdp.trace import StoppedError, silent
 
 NAMES = ("split-merge", "icm")
 _LARGE = 20_000  # rows above which a search starts on some of them, and sweeps the border only
@@ -79,7 +79,7 @@ def _climbed(problem: Problem, start: Start, climb: Callable) -> Found:
         converged = climb(run, start.rng)
         if not converged:
             run.learn_alpha()
-    except Stopped:
+    except StoppedError:
         converged = False
     return run.finished(converged)
 
