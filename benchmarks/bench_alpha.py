@@ -63,9 +63,9 @@ def uci_rows():
     for name in UCI:
         X, y = uci(name)
         for rule, parameters in {"alpha = 1": {"alpha": 1.0}, **RULES}.items():
-            model = MAPDP(n_init=5, **parameters).fit(X)
+            model = MAPDP(family=DiagonalGaussian, n_init=5, **parameters).fit(X)
             folds = KFold(5, shuffle=True, random_state=0)
-            held_out = cross_val_score(MAPDP(n_init=5, **parameters), X, cv=folds)
+            held_out = cross_val_score(MAPDP(family=DiagonalGaussian, n_init=5, **parameters), X, cv=folds)
             nmi = normalized_mutual_info_score(y, model.labels_)
             alpha = "" if rule == "mfm" else f"{model.alpha_:.2g}"
             yield [

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from mapdp import MAPDP, DiagonalGaussian, GibbsDPM, sample_mixture
+from mapdp.datasets import load_uci
 
 CRP_PRIOR = DiagonalGaussian(mean=[1, 1], strength=0.1, shape=1.0, rate=[10, 10])
 UCI = ("wine", "iris", "breast_cancer", "soybean", "parkinsons", "pima", "vehicle")
@@ -71,10 +72,8 @@ def crp_table(n_draws):
 
 def uci(name):
     """Return features without constant columns, and classes."""
-    path = pathlib.Path(os.environ["MAPDP_DATA"]) / "uci" / f"{name}.csv"
-    cells = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=str)
-    X = cells[:, :-1].astype(float)
-    return np.ascontiguousarray(X[:, X.std(axis=0) > 0]), cells[:, -1]
+    X, y = load_uci(name)
+    return np.ascontiguousarray(X[:, X.std(axis=0) > 0]), y
 
 
 def uci_table():
@@ -83,8 +82,10 @@ def uci_table():
         X, truth = uci(name)
         alpha, goal = GOALS[name]
         yield f"| {name} | {alpha:g} | *slow search, for orientation* | {goal} | | | | |"
-        runs = {method: fitted(X, alpha, None, parameters) for method, parameters in METHODS.items()}
-        runs["gibbs, best sample"] = best_of_gibbs(X, alpha, None)
+        runs = {
+            method: fitted(X, alpha, DiagonalGaussian, parameters) for method, parameters in METHODS.items()
+        }
+        runs["gibbs, best sample"] = best_of_gibbs(X, alpha, DiagonalGaussian)
         reference = runs["icm sequential x 10"][2]
         for method, (joint, labels, seconds) in runs.items():
             nmi, clusters = normalized_mutual_info_score(truth, labels), len(np.unique(labels))
@@ -98,7 +99,7 @@ def alpha_table():
     yield "|---|" + "---|" * len(alphas)
     for name in UCI:
         X, _ = uci(name)
-        found = [MAPDP(alpha, n_init=10).fit(X) for alpha in alphas]
+        found = [MAPDP(alpha, n_init=10, family=DiagonalGaussian).fit(X) for alpha in alphas]
         cells = [f"{-model.log_joint_:.1f} ({model.n_clusters_})" for model in found]
         yield f"| {name} | " + " | ".join(cells) + " |"
 

@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-UCI = ("wine", "iris", "breast_cancer", "soybean", "parkinsons", "pima", "vehicle")
+from mapdp.datasets import load_uci
 
 
 def uci(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return features without constant columns, and class labels, of one of the paper's data sets."""
-    path = _folder() / "uci" / f"{name}.csv"
-    cells = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=str)
-    X = cells[:, :-1].astype(float)
-    return np.ascontiguousarray(X[:, X.std(axis=0) > 0]), np.unique(cells[:, -1], return_inverse=True)[1]
+    _folder()
+    X, y = load_uci(name)
+    return np.ascontiguousarray(X[:, X.std(axis=0) > 0]), np.unique(y, return_inverse=True)[1]
 
 
 def extra(name: str) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Cluster data without being told how many clusters there are."""
 
-from mapdp import diagnostics, selection
+from mapdp import datasets, diagnostics, selection
 from mapdp.comparison import compare
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
@@ -51,6 +51,7 @@ __all__ = [
     "SphericalGaussian",
     "Step",
     "compare",
+    "datasets",
     "diagnostics",
     "load",
     "log_joint",

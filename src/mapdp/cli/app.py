@@ -300,10 +300,11 @@ def reproduce(
     quick: Annotated[bool, typer.Option(help="fewer draws")] = False,
 ) -> None:
     """Run the paper's experiments again; from a checkout of the project, where they live."""
+    sys.path.insert(0, str(pathlib.Path.cwd()))
     try:
         from experiments.map_dpm_2014 import run
     except ImportError as error:
         raise TroubleError(
-            "the experiments are not installed. Hint: run this in a checkout of mapdp."
+            "there are no experiments here. Hint: run this in a checkout of mapdp."
         ) from error
     run(experiment, quick)
