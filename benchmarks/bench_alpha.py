@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from bench_search import CRP_PRIOR, UCI, uci
 from blobs import blobs
 from common import table, write
-from mapdp import MAPDP, sample_mixture
+from mapdp import MAPDP, DiagonalGaussian, sample_mixture
 
 RULES = {
     "map": {"alpha": "map"},

@@ -63,7 +63,7 @@ def test_a_set_that_cannot_be_found_says_where_it_was_looked_for(monkeypatch, tm
         "sklearn.datasets.fetch_openml", lambda **_: (_ for _ in ()).throw(OSError("no network"))
     )
     assert load_uci("iris").X.shape == (150, 4)
-    with pytest.raises(ValueError, match="vehicle was not found .*no network.* MAPDP_DATA"):
+    with pytest.raises(ValueError, match=r"vehicle was not found .*no network.* MAPDP_DATA"):
         load_uci("vehicle")
     with pytest.raises(ValueError, match="one of wine"):
         load_uci("mnist")

@@ -1,6 +1,7 @@
 """Knows the commands: arguments in, an estimator at work, files and words out."""
 
 import dataclasses
+import importlib
 import json
 import pathlib
 import shlex
@@ -302,9 +303,9 @@ def reproduce(
     """Run the paper's experiments again; from a checkout of the project, where they live."""
     sys.path.insert(0, str(pathlib.Path.cwd()))
     try:
-        from experiments.map_dpm_2014 import run
+        experiments = importlib.import_module("experiments.map_dpm_2014")
     except ImportError as error:
         raise TroubleError(
             "there are no experiments here. Hint: run this in a checkout of mapdp."
         ) from error
-    run(experiment, quick)
+    experiments.run(experiment, quick)
