@@ -15,3 +15,13 @@ def seed(request):
 @pytest.fixture
 def rng(seed):
     return np.random.default_rng(seed)
+
+
+def pytest_collection_modifyitems(items):
+    """Keep the tests of a family together, so that two workers do not compile for the same families."""
+    items.sort(key=_family_of)
+
+
+def _family_of(item):
+    case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
+    return getattr(case, "name", "")
