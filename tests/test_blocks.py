@@ -12,6 +12,7 @@ from mapdp import (
     PitmanYor,
     log_joint,
 )
+from mapdp.search.blocks import _group_names
 from tests.contract.cases import TABLE, _table
 from tests.partitions import all_partitions
 
@@ -143,6 +144,22 @@ def test_known_labels_are_kept_together_and_apart(rng):
     free = MAPDP(alpha=1.0).fit(X)
     assert free.labels_[0] == free.labels_[9]
     assert model.n_clusters_ == free.n_clusters_ + 1
+
+
+def test_groups_may_be_a_list_of_names_and_gaps():
+    names = _group_names(["a", "a", -1, -1, None, np.nan], 6)
+    assert names[0] == names[1]
+    assert len(set(names)) == 5
+
+
+def test_known_labels_may_be_whole_floats(rng):
+    X, _ = blobs(rng)
+    y = np.where(np.arange(60) < 2, np.arange(60), -1)
+    np.testing.assert_array_equal(
+        MAPDP(alpha=1.0).fit(X, y.astype(float)).labels_, MAPDP(alpha=1.0).fit(X, y).labels_
+    )
+    with pytest.raises(ValueError, match="y must hold a label"):
+        MAPDP().fit(X, y[:9])
 
 
 def test_labels_that_are_all_known_are_ignored(rng):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from mapdp import MAPDP, Gaussian, GibbsDPM, Mixed, Poisson
+from mapdp import MAPDP, Categorical, Gaussian, GibbsDPM, Mixed, Poisson
 from mapdp.schema import Schema
 from mapdp.tables import Raw
 from tests.data import extra
@@ -221,6 +221,80 @@ def test_gibbs_takes_mixed_tables_with_gaps(rng):
     model = GibbsDPM(alpha=1.0, n_sweeps=40, random_state=0).fit(table)
     assert isinstance(model.family_, Mixed)
     assert model.predict(table).shape == (90,)
+
+
+def test_all_numbers_from_every_library(rng):
+    X = rng.normal(size=(40, 2))
+    made = [pd.DataFrame(X, columns=["a", "b"]), pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})]
+    for table in (*made, pa.table({"a": X[:, 0], "b": X[:, 1]})):
+        np.testing.assert_array_equal(MAPDP(1.0).fit(table).labels_, MAPDP(1.0).fit(X).labels_)
+    with pytest.raises(TypeError, match="collect"):
+        MAPDP().fit(made[1].lazy())
+
+
+def test_missing_in_every_spelling_is_a_gap():
+    cells = ["a", "b", None, "a", "b", "a"] * 5
+    for dtype in ("string", object):
+        table = pd.DataFrame({"c": pd.Series(cells, dtype=dtype)})
+        if dtype == "string":
+            assert table["c"][2] is pd.NA
+        assert MAPDP(1.0).fit(table).schema_.columns[0].n_missing == 5
+
+
+def test_categories_that_nobody_has_do_no_harm(rng):
+    sizes = pd.Categorical(["S", "L"] * 20, ["S", "M", "L"], ordered=True)
+    table = pd.DataFrame({"size": sizes, "x": np.tile([0.0, 9.0], 20) + rng.normal(size=40)})
+    model = MAPDP(1.0).fit(table)
+    assert model.schema_.columns[0].values == ("L", "S")
+    table.loc[1, "size"] = None
+    assert model.impute(table)["size"][1] == "L"
+    only = MAPDP(1.0).fit(table.assign(size=pd.Categorical(["L"] * 40, ["S", "L"], ordered=True)))
+    assert only.schema_.columns[0].values == ("L",)
+
+
+def test_values_mean_the_same_however_they_are_stored(rng):
+    z = np.tile([0, 1, 2], 20)
+    words = pd.DataFrame(
+        {"flag": np.array(["true", "false", "maybe"])[z], "code": np.array(["01", "02", "A1"])[z]}
+    )
+    model = MAPDP(1.0).fit(words)
+    some = words.iloc[[0, 1, 3]]
+    other = pd.DataFrame({"flag": [True, False, True], "code": [1, 2, 1]})
+    np.testing.assert_allclose(model.predict_proba(other), model.predict_proba(some))
+
+
+def test_kinds_of_long_columns_do_not_depend_on_which_cells_are_looked_at():
+    cells = (np.arange(25_000) // 2 % 2).astype(float)
+    cells[1] = 2.0
+    assert kind_of(cells) == "ordered"
+    sparse = np.full(100_000, np.nan)
+    sparse[7:9000:900] = np.random.default_rng(0).normal(size=10)
+    assert kind_of(sparse) == "real"
+
+
+def test_values_never_seen_are_not_overwritten(rng):
+    table = people(rng)[["height", "city"]]
+    model = MAPDP(1.0).fit(table)
+    table.loc[0, "city"], table.loc[1, "city"] = "Lima", None
+    with pytest.warns(UserWarning, match="Lima"):
+        filled = model.impute(table)
+    assert filled["city"][0] == "Lima"
+    assert filled["city"][1] in ("Rome", "Oslo", "Bonn")
+
+
+def test_levels_of_a_given_family_are_filled_with_levels():
+    X = np.tile([[10.0, 10.0], [30.0, 20.0]], (20, 1))
+    model = MAPDP(1.0, family=Categorical).fit(X)
+    X[0, 0] = X[1, 0] = np.nan
+    assert model.impute(X)[:2, 0].tolist() == [10.0, 30.0]
+
+
+def test_gibbs_scores_rows_with_gaps(rng):
+    table = people(rng)[["height"]].assign(width=rng.normal(size=90))
+    model = GibbsDPM(n_sweeps=40, random_state=0).fit(table)
+    holed = table.head(2).assign(width=[np.nan, 0.0])
+    alone = GibbsDPM(n_sweeps=40, random_state=0, family=Mixed.of(model.family_)).fit(table)
+    np.testing.assert_allclose(model.score_samples(holed), alone.score_samples(holed), rtol=1e-6)
 
 
 @st.composite

@@ -138,7 +138,7 @@ def _typical(prior: Family, sums: Sums, column: Column) -> str:
     spread = float(np.sqrt(max(sums.second / sums.n - mean**2, 0.0))) if is_bell else 0.0
     centre = mean + float(prior.origin[0])
     if column.kind == "log":
-        low, middle, high = (np.exp(centre + s) - column.shift for s in (-spread, 0.0, spread))
+        low, middle, high = (max(np.exp(centre + s) - column.shift, 0.0) for s in (-spread, 0.0, spread))
         return f"{short(middle)} ({short(low, 3)} to {short(high, 3)})"
     return f"{short(centre)} ± {short(spread, 2)}" if spread > 0.0 else short(centre)
 

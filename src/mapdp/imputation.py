@@ -43,14 +43,18 @@ def _fill(told: list[dict[str, Any]], rows: np.ndarray, chances: np.ndarray) -> 
 
 
 def _moments(chances: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of mixtures; clusters without a finite mean do not count."""
-    finite = np.isfinite(mean)
-    weights = np.where(finite, chances, 0.0)
-    weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-    mean = np.where(finite, mean, 0.0)
-    expected = (weights * mean).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        squares = np.where(weights > 0.0, weights * (variance + mean**2), 0.0).sum(axis=1)
+    """Return mean and standard deviation of mixtures.
+
+    A cluster whose predictive has no mean or no variance (it has seen too little of the column) is taken
+    to be like the others, mixed in equal parts.
+    """
+    known = np.isfinite(mean) & np.isfinite(variance)
+    if not known.all():
+        among = mean[known] if known.any() else np.zeros(1)
+        spread = variance[known].mean() + among.var() if known.any() else np.inf
+        mean, variance = np.where(known, mean, among.mean()), np.where(known, variance, spread)
+    expected = (chances * mean).sum(axis=-1)
+    squares = (chances * (variance + mean**2)).sum(axis=-1)
     return expected, np.sqrt(np.maximum(squares - expected**2, 0.0))
 
 
@@ -62,6 +66,7 @@ def _correlated(posteriors: list[Any], rows: np.ndarray, chances: np.ndarray) ->
         seen = np.flatnonzero(~gaps[i])
         told = [posterior.given(seen, rows[i, seen]) for posterior in posteriors]
         mean, variance = (np.array([one[part] for one in told]).T for part in (0, 1))
-        values[i, gaps[i]], spread[i, gaps[i]] = _moments(chances[i], mean, variance)
+        for place, (m, v) in zip(np.flatnonzero(gaps[i]), zip(mean, variance, strict=True), strict=True):
+            values[i, place], spread[i, place] = _moments(chances[i], m, v)
     missing = [np.flatnonzero(column) for column in gaps.T]
     return [Fill(m, values[m, j], spread[m, j]) for j, m in enumerate(missing)]

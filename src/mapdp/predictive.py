@@ -64,4 +64,7 @@ def log_density(rows: np.ndarray, state: State, family: Family, process: Process
     """Return the log density of encoded rows; chairs 0, 1, ... of the state must be the taken ones."""
     n_clusters = state.n_clusters
     weights = process.log_seating(state.sizes[:n_clusters])
+    if np.isnan(rows.sum()) and not isinstance(family, Mixed):
+        chairs = [family.posterior(state.bank, k) for k in range(n_clusters)]
+        return log_sum(scores_with_gaps(rows, weights, [*chairs, family]))
     return reduced_scores(rows, weights, predictive_bank(state.bank, family, n_clusters), family, log_sum)

@@ -148,7 +148,7 @@ def _packed(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
         return {"kind": kind, "fields": parts}
     if isinstance(value, list | tuple):
         return [_packed(one, f"{name}.{place}", tensors) for place, one in enumerate(value)]
-    return value
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
 def _digest(text: str, tensors: dict[str, np.ndarray]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from mapdp.checks import Names
 from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Mixed, NegativeBinomial, Ordered
 from mapdp.family import Family
-from mapdp.tables import Raw, as_matrix, gaps_of
+from mapdp.tables import Raw, as_matrix, gaps_of, is_number
 
 FAMILIES: dict[str, type[Family]] = {
     "real": DiagonalGaussian,
@@ -82,15 +82,17 @@ class Column:
         """Turn the family's numbers back into values."""
         if self.values and self.kind in FAMILIES and self.kind != "real":
             return np.array(self.values, dtype=object if self.is_text else None)[cells.astype(int)]
-        return np.exp(cells) - self.shift if self.kind == "log" else cells
+        return np.maximum(np.exp(cells) - self.shift, 0.0) if self.kind == "log" else cells
 
 
 def _places(raw: Raw, values: tuple) -> np.ndarray:
     """Return each cell's place among the values; NaN where it is a gap or was never seen."""
-    place, cells = {value: i for i, value in enumerate(values)}, raw.cells
-    if isinstance(values[0], str) and not raw.is_text:  # words that happen to be numbers in this table
-        cells = np.array([f"{cell:g}" if cell == cell else None for cell in cells], dtype=object)
-    found = np.array([place.get(cell, np.nan) for cell in cells], dtype=np.float64)
+    place, cells = {_meant(value): i for i, value in enumerate(values)}, raw.cells
+    if len(place) == len(values):
+        found = np.array([place.get(_meant(cell), np.nan) for cell in cells], dtype=np.float64)
+    else:  # words that would be the same number, such as 7 and 007
+        exact = {value: i for i, value in enumerate(values)}
+        found = np.array([exact.get(cell, np.nan) for cell in cells], dtype=np.float64)
     strangers = {cell for cell in cells[np.isnan(found)] if cell is not None and cell == cell}
     if strangers:
         warnings.warn(
@@ -100,6 +102,15 @@ def _places(raw: Raw, values: tuple) -> np.ndarray:
             stacklevel=2,
         )
     return found
+
+
+def _meant(cell: Any) -> Any:
+    """Return what a cell means however it is stored: true is 1, and 01 is the number 1."""
+    if not isinstance(cell, str):
+        return cell
+    if cell.lower() in ("true", "false"):
+        return float(cell.lower() == "true")
+    return float(cell) if is_number(cell) else cell
 
 
 def _logs(raw: Raw, shift: float) -> np.ndarray:
@@ -123,7 +134,10 @@ class Schema(NamedTuple):
         """Tell the kinds of columns from their values; `said` has the last word."""
         names = [j if raw.name is None else raw.name for j, raw in enumerate(table)]
         said = _checked(said or {}, names)
-        columns = [_described(raw, said.get(name)) for raw, name in zip(table, names, strict=True)]
+        columns = [
+            _described(raw, said.get(name), j)
+            for j, (raw, name) in enumerate(zip(table, names, strict=True))
+        ]
         if not any(column.is_used for column in columns):
             columns = [_kept(column) for column in columns]
         if not any(column.is_used for column in columns):
@@ -223,19 +237,30 @@ def _kept(column: Column) -> Column:
     return dataclasses.replace(column, kind="category" if column.is_text else "real")
 
 
-def _described(raw: Raw, said: str | None) -> Column:
+def _described(raw: Raw, said: str | None, j: int) -> Column:
     """Tell what one column holds."""
     n_missing = int(gaps_of(raw).sum())
+    if not raw.is_text and np.isinf(raw.cells).any():
+        i = int(np.argmax(np.isinf(raw.cells)))
+        raise ValueError(
+            f"X must not be infinite, got {raw.cells[i]} in {_called(raw, j)}, row {i}. "
+            "Hint: leave the cell empty (NaN) where the value is not known."
+        )
     kind = said or (_kind_of_words(raw) if raw.is_text else _kind_of_numbers(raw, n_missing))
     values: tuple = ()
     if kind in ("binary", "category", "ordered", "constant"):
-        values = raw.ranks or tuple(_different(raw.cells))
+        values = (kind == "ordered" and raw.ranks) or tuple(_different(raw.cells))
     if kind == "binary" and len(values) > 2:
         raise ValueError(f"column {raw.name!r} is not binary: it has {len(values)} values.")
     if said in FAMILIES and len(raw.cells) == n_missing:
         raise ValueError(f"column {raw.name!r} has no value at all. Hint: leave it out.")
     shift = _shift(raw.cells) if kind == "log" and not raw.is_text else 0.0
     return Column(raw.name, kind, n_missing, values, shift, raw.is_text)
+
+
+def _called(raw: Raw, j: int) -> str:
+    """Name a column for an error message."""
+    return f"column {j if raw.name is None else repr(raw.name)}"
 
 
 def _different(cells: np.ndarray) -> Iterable:
@@ -261,7 +286,7 @@ def _kind_of_words(raw: Raw) -> str:
 
 def _check_slips(raw: Raw, seen: list[str]) -> None:
     """Raise where a column holds numbers but for a few cells: those are slips, or words for "missing"."""
-    slips = [word for word in seen if not _is_number(word)]
+    slips = [word for word in seen if not is_number(word)]
     if not raw.ranks and 0 < len(slips) <= 0.1 * len(seen):
         i = next(i for i, word in enumerate(raw.cells) if word == slips[0])
         name = f"column {raw.name!r}" if raw.name is not None else "a column"
@@ -271,26 +296,21 @@ def _check_slips(raw: Raw, seen: list[str]) -> None:
         )
 
 
-def _is_number(word: str) -> bool:
-    try:
-        return bool(np.isfinite(float(word)))
-    except ValueError:
-        return False
-
-
 def _kind_of_numbers(raw: Raw, n_missing: int) -> str:
     cells = raw.cells
     if n_missing == len(cells):
         return "empty"
     if np.nanmin(cells) == np.nanmax(cells):
         return "constant"
-    some = cells[:: max(1, len(cells) // _ENOUGH)]
-    some = some[~np.isnan(some)].astype(np.float64)
+    seen = cells[~np.isnan(cells)] if n_missing else cells
+    some = seen[:: max(1, len(seen) // _ENOUGH)].astype(np.float64)
     if raw.unit:
         return "binary" if raw.unit == "truth" else "real"
     n_different = len(np.unique(some))
-    if n_different <= _FEW and len(some) >= _EACH * n_different and len(set(_different(cells))) <= _FEW:
-        return "binary" if n_different <= 2 else "ordered"
+    if n_different <= _FEW and len(some) >= _EACH * n_different:
+        n_different = len(list(_different(cells)))
+        if n_different <= _FEW:
+            return "binary" if n_different <= 2 else "ordered"
     if (some == np.floor(some)).all() and np.isfinite(some).all():
         if _is_identifier(raw):
             return "identifier"

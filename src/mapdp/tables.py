@@ -32,7 +32,9 @@ class Raw(NamedTuple):
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     """Return the columns of X; remember their names where `reset`."""
     _check_names(X)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X must be a table in memory, got a lazy one. Hint: X.collect().")
     if isinstance(frame, nw.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(frame.shape)
@@ -47,7 +49,8 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
 
 def _check_names(X: Any) -> None:
     """Raise where two columns of a data frame have the same name."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))
+    is_arrow = type(X).__module__.startswith("pyarrow")
+    names = X.column_names if is_arrow and hasattr(X, "column_names") else getattr(X, "columns", None)
     counted = collections.Counter(list(names)) if isinstance(names, Iterable) else {}
     twice = [name for name, n in counted.items() if n > 1]
     if twice:
@@ -75,7 +78,7 @@ def _from_series(series: Any, X: Any) -> Raw:
     if isinstance(dtype, nw.Enum) or _is_ordered_arrow(X, series.name):
         ranks = dtype.categories if isinstance(dtype, nw.Enum) else _arrow_ranks(X, series.name)
         return _from_objects(series.name, series.to_list(), tuple(map(str, ranks)))
-    return _from_objects(series.name, series.to_list())
+    return _from_objects(series.name, series.to_list(), as_words=dtype == nw.Categorical)
 
 
 def _floats(series: Any) -> np.ndarray:
@@ -103,21 +106,32 @@ def _arrow_ranks(X: Any, name: str) -> list[str]:
     return X.column(name).combine_chunks().dictionary.to_pylist()
 
 
-def _from_objects(name: object, cells: Any, ranks: tuple[str, ...] = ()) -> Raw:
+def _from_objects(name: object, cells: Any, ranks: tuple[str, ...] = (), as_words: bool = False) -> Raw:
     """Turn cells of any kind into words, or into numbers where all of them are."""
     words = np.empty(len(cells), dtype=object)
     words[:] = [_word(cell) for cell in cells]
-    if not ranks:
-        try:
-            return Raw(name, np.array([np.nan if word is None else float(word) for word in words]))
-        except ValueError:
-            pass
+    if not (ranks or as_words) and all(word is None or is_number(word) for word in words):
+        return Raw(name, np.array([np.nan if word is None else float(word) for word in words]))
     return Raw(name, words, is_text=True, ranks=ranks)
+
+
+def is_number(word: str) -> bool:
+    """Say whether a word is a number as people write them."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word
+
+
+def is_gap(cell: Any) -> bool:
+    """Say whether a cell of a data frame is missing: None, NaN, NaT, NA."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
 def _word(cell: Any) -> str | None:
     """Return what a cell says, None where it says nothing."""
-    if cell is None or cell != cell:  # NaN and its kin differ from themselves
+    if not isinstance(cell, np.ndarray | list) and is_gap(cell):
         return None
     if isinstance(cell, dict | list | tuple | set | np.ndarray):
         raise TypeError(
@@ -151,8 +165,13 @@ def filled(X: Any, fills: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Any:
 def _filled_series(series: Any, rows: np.ndarray, values: np.ndarray) -> Any:
     """Return a column with some cells filled; whole numbers become real ones."""
     cells, dtype = series.to_list(), series.dtype
+    known = {str(cell).strip(): cell for cell in cells if not is_gap(cell)}
     for i, value in zip(rows.tolist(), values.tolist(), strict=True):
-        cells[i] = _as_time(value, dtype) if dtype.is_temporal() else value
+        if dtype.is_temporal():
+            cells[i] = _as_time(value, dtype)
+        else:
+            word = value if isinstance(value, str) else f"{value:.12g}"
+            cells[i] = known.get(word, word if dtype == nw.String else value)
     if dtype.is_numeric():
         dtype, cells = nw.Float64(), [np.nan if cell is None else float(cell) for cell in cells]
     elif dtype == nw.Boolean:
@@ -182,7 +201,7 @@ def as_matrix(columns: Sequence[Raw]) -> np.ndarray:
                 "Hint: leave family at None to have columns of words read as categories."
             )
     whole, shape = columns[0].cells.base, (len(columns[0].cells), len(columns))
-    if whole is not None and whole.shape == shape:
+    if isinstance(whole, np.ndarray) and whole.shape == shape:
         cut = [not _is_column(raw.cells, whole, j) for j, raw in enumerate(columns)]
         return np.column_stack([raw.cells for raw in columns]) if any(cut) else whole
     return np.column_stack([raw.cells for raw in columns])

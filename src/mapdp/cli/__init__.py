@@ -12,7 +12,7 @@ def main() -> None:
         sys.exit(f"mapdp: {error.name} is missing. Hint: pip install 'mapdp[cli]'.")
     try:
         app()
-    except (TroubleError, ValueError, OSError) as error:
+    except (TroubleError, ValueError, TypeError, OSError) as error:
         print(f"mapdp: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:

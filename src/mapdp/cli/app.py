@@ -250,8 +250,7 @@ def write_report(
     _check_free([out], force)
     fitted, features = _model_and_table(model, table)
     truth = None if label is None else _taken(files.read(table)[0], label)
-    if len(fitted.labels_) != features.num_rows:
-        fitted.labels_ = fitted.predict_proba(features)[:, :-1].argmax(axis=1).astype(np.int32)
+    fitted.labels_ = fitted.predict_proba(features)[:, :-1].argmax(axis=1).astype(np.int32)
     found = summary.summarise(fitted, features, title=pathlib.Path(table).name, label=truth)
     files.write_whole(out, report.to_html(_with_command(found, [])).encode())
     typer.echo(f"Wrote {out}.", err=True)

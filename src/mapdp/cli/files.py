@@ -1,6 +1,7 @@
 """Knows tables as files: CSV, TSV, Parquet, Arrow, gzipped or not, and standard input."""
 
 import csv
+import functools
 import gzip
 import io
 import pathlib
@@ -70,19 +71,27 @@ def _check(table: pa.Table, path: str) -> None:
 
 def _read_text(path: str) -> tuple[pa.Table, list[str]]:
     """Read separated values; those that are not UTF-8 are taken as Latin-1, and said to be."""
-    if path == "-":
-        content = sys.stdin.buffer.read()
-        return _parsed(io.BytesIO(content), content[:_SNIFFED], path)
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rb") as file:
+    with _opened(path) as file:
         start = file.read(_SNIFFED)
-    with opener(path, "rb") as file:
+    with _opened(path) as file:
         table, notes = _parsed(file, start, path)
     if not any(pa.types.is_binary(kind) for kind in table.schema.types):  # what Arrow calls foreign text
         return table, notes
-    with opener(path, "rb") as file:
+    with _opened(path) as file:
         table, _ = _parsed(file, start, path, "latin-1")
     return table, ["The file is not UTF-8; it was read as Latin-1."]
+
+
+def _opened(path: str) -> Any:
+    if path == "-":
+        return io.BytesIO(_standard_input())
+    return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")
+
+
+@functools.cache
+def _standard_input() -> bytes:
+    """Return standard input, which can be read only once."""
+    return sys.stdin.buffer.read()
 
 
 def _parsed(file: Any, start: bytes, path: str, encoding: str = "utf8") -> tuple[pa.Table, list[str]]:
@@ -127,4 +136,5 @@ def to_bytes(table: pa.Table, kind: str) -> bytes:
 
 def write_table(table: pa.Table, path: pathlib.Path, kind: str) -> None:
     """Write a table that appears whole or not at all."""
-    write_whole(path, to_bytes(table, kind))
+    content = to_bytes(table, kind)
+    write_whole(path, gzip.compress(content) if path.name.lower().endswith(".gz") else content)

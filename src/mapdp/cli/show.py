@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from mapdp import MAPDP
@@ -71,7 +72,9 @@ def summary(found: Summary, targets: list[pathlib.Path]) -> None:
 def _schema(found: Summary) -> Table:
     table = Table("column", "taken for", "missing", "", box=None, header_style="dim", pad_edge=False)
     for column in found.columns[:30]:
-        table.add_row(column["name"], column["kind"], str(column["missing"]), column["note"])
+        table.add_row(
+            *map(escape, (column["name"], column["kind"], str(column["missing"]), column["note"]))
+        )
     if len(found.columns) > 30:
         table.add_row(f"... {len(found.columns) - 30} more", "", "", "")
     return table
@@ -84,7 +87,7 @@ def _clusters(found: Summary) -> Table:
     for cluster in found.clusters[:_CLUSTERS]:
         traits = ", ".join(f"{f['name']} {f['here']}" for f in cluster["features"][:_FEATURES])
         sure = "" if cluster["stability"] is None else f"{cluster['stability']:.0%}"
-        table.add_row(str(cluster["number"]), f"{cluster['size']:g}", sure, traits)
+        table.add_row(str(cluster["number"]), f"{cluster['size']:g}", sure, escape(traits))
     return table
 
 

@@ -234,15 +234,20 @@ class Mixture(ClusterMixin, BaseEstimator):
         """
         rows = self._encoded(X)
         chances = self._scored(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
-        found = dict(zip(self.schema_.used, fills(self.family_, self._bank, rows, chances), strict=True))
-        columns = self.schema_.columns
-        new = {j: (f.rows, columns[j].decoded(f.values)) for j, f in found.items() if len(f.rows)}
-        table = filled(X, new)
-        return (table, self._spread(X, found)) if return_spread else table
+        raw, columns = read_table(self, X, reset=False), self.schema_.columns
+        found = {}
+        for place, (j, fill) in enumerate(
+            zip(self.schema_.used, fills(self.family_, self._bank, rows, chances), strict=True)
+        ):
+            there = gaps_of(raw[j])[fill.rows]  # and not a value that was never seen
+            rows_, values, spread = (part[there] for part in fill)
+            told = self.family_.column(place).decode(values[:, None])[:, 0]
+            found[j] = Fill(rows_, columns[j].decoded(told), spread)
+        table = filled(X, {j: (fill.rows, fill.values) for j, fill in found.items() if len(fill.rows)})
+        return (table, self._spread(raw, found)) if return_spread else table
 
-    def _spread(self, X: Any, found: dict[int, Fill]) -> np.ndarray:
+    def _spread(self, raw: list[Raw], found: dict[int, Fill]) -> np.ndarray:
         """Return how sure each cell is."""
-        raw = read_table(self, X, reset=False)
         spread = np.zeros((len(raw[0].cells), len(raw)))
         for j, column in enumerate(raw):
             if j in found:

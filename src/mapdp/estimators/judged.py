@@ -82,6 +82,11 @@ class Judged(Mixture):
                 "Hint: predict_proba tells how sure rows are, given the clusters."
             )
         rows = self._encoded(X)
+        if np.isnan(rows).any() and not self.family_.has_columns:
+            raise ValueError(
+                f"uncertainty needs rows without gaps for {type(self.family_).__name__}, whose columns are "
+                "not independent. Hint: uncertainty(model.impute(X)) of a model that was fitted to that."
+            )
         if len(rows) == len(self.labels_):
             state = seated(rows, self.labels_, self.family_, self._process)
             if np.isclose(state_log_joint(state, self._process), self.log_joint_, rtol=1e-9, atol=1e-9):

@@ -190,6 +190,7 @@ class MAPDP(Judged):
         self._stopped = False
         table = read_table(self, X, reset=True)
         ties = tie(len(table[0].cells), sample_weight, groups, y)
+        self._rule = self._alpha_rule(len(table[0].cells) if ties is None else len(ties.known))
         problem = self._problem(table, None if ties is None else ties.counted())
         self._has_ties = ties is not None
         rows, problem = problem.X, problem if ties is None else of_blocks(problem, ties)
@@ -221,7 +222,7 @@ class MAPDP(Judged):
     def _searched(self, problem: Problem, starts_: list[Start], labels: Any) -> selection.Choice:
         """Search from all starts, or from labels that are known to be good."""
         choose = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
-            self._alpha_rule(len(problem.X)), selection.as_given
+            self._rule, selection.as_given
         )
         if labels is not None:
             starts_ = [starts_[0]._replace(init=labels)]
@@ -277,14 +278,14 @@ class MAPDP(Judged):
     def _problem(self, table: list[Raw], counted: np.ndarray | None) -> Problem:
         """Return what the search is to solve."""
         rows = self._read(table, counted)
-        prior = make_prior(self.alpha_prior) if self._alpha_rule(len(rows)) == "map" else None
+        prior = make_prior(self.alpha_prior) if self._rule == "map" else None
         process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
         limits = (self.max_iter, self.tol, cores(self.n_jobs), self._tell)
         problem = Problem(rows, outlined(rows), self.family_, process, prior, *limits)
         if isinstance(self.family, str):
-            told = rows if counted is None else rows[counted]
-            families = [self.schema_.family(told, scale) for scale in selection.SCALES]
-            self.family_ = selection.choose_family(problem, families, self.family, self.search)
+            told = problem if counted is None else problem.among(counted)
+            families = [self.schema_.family(told.X, scale) for scale in selection.SCALES]
+            self.family_ = selection.choose_family(told, families, self.family, self.search)
         return problem._replace(family=self.family_)
 
     def _first_alpha(self, n_rows: int) -> Any:

@@ -13,6 +13,7 @@ from mapdp.moments import outlined
 from mapdp.process import Process
 from mapdp.search.run import Found, Problem
 from mapdp.state import State
+from mapdp.tables import is_gap
 
 _MANY_TIMES = 100  # rows for one: beyond that a prior is made from each row once, to save memory
 
@@ -71,14 +72,15 @@ def _group_names(groups: Any, n_rows: int) -> np.ndarray:
     """Return a number for the group of each row; those in no group (-1 or None) are their own."""
     if groups is None:
         return np.arange(n_rows)
-    given = np.asarray(groups)
+    given = np.empty(len(groups), dtype=object)
+    given[:] = list(groups)
     if given.shape != (n_rows,):
         raise ValueError(
             f"groups must name a group for each of the {n_rows} rows, got shape {given.shape}. "
             "Hint: -1 is for rows in no group."
         )
-    alone = np.array([name is None or name != name or name == -1 for name in given.tolist()])
-    _, numbers = np.unique(given.astype(str), return_inverse=True)
+    alone = np.array([is_gap(name) or name == -1 for name in given])
+    _, numbers = np.unique([str(name) for name in given], return_inverse=True)
     return np.where(alone, numbers.max() + 1 + np.arange(n_rows), numbers)
 
 
@@ -87,10 +89,15 @@ def _known_labels(y: Any, n_rows: int) -> np.ndarray | None:
 
     Labels that are all known leave nothing to find: scikit-learn hands them to every estimator.
     """
-    labels = np.asarray(y)
-    if y is None or labels.dtype.kind not in "iu" or labels.shape != (n_rows,):
+    try:
+        labels = np.asarray([] if y is None else y, dtype=np.float64)
+    except (TypeError, ValueError):
         return None
-    return labels if (labels == -1).any() and (labels >= 0).any() else None
+    if not ((labels == -1).any() and (labels >= 0).any()) or (labels != np.floor(labels)).any():
+        return None
+    if labels.shape != (n_rows,):
+        raise ValueError(f"y must hold a label for each of the {n_rows} rows, got shape {labels.shape}.")
+    return labels.astype(np.int64)
 
 
 def _components(names: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
