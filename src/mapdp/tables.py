@@ -49,8 +49,11 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
 
 def _check_names(X: Any) -> None:
     """Raise where two columns of a data frame have the same name."""
-    is_arrow = type(X).__module__.startswith("pyarrow")
-    names = X.column_names if is_arrow and hasattr(X, "column_names") else getattr(X, "columns", None)
+    library = type(X).__module__.split(".")[0]
+    if library == "polars":  # which has seen to it, and would work out a lazy table for its names
+        return
+    is_arrow = library == "pyarrow" and hasattr(X, "column_names")
+    names = X.column_names if is_arrow else getattr(X, "columns", None)
     counted = collections.Counter(list(names)) if isinstance(names, Iterable) else {}
     twice = [name for name, n in counted.items() if n > 1]
     if twice:
