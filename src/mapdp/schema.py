@@ -5,9 +5,8 @@ in pandas, polars, Arrow and NumPy, with gaps or without.
 """
 
 import dataclasses
-import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from mapdp.checks import Names
 from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Mixed, NegativeBinomial, Ordered
 from mapdp.family import Family
+from mapdp.kinds import different, kind_of_numbers, kind_of_words, shift_of
 from mapdp.tables import Raw, as_matrix, gaps_of, is_number
 
 FAMILIES: dict[str, type[Family]] = {
@@ -28,13 +28,6 @@ FAMILIES: dict[str, type[Family]] = {
 KINDS = (*FAMILIES, "ignore")  # what users may call a column
 
 _FASTER = {DiagonalGaussian, Bernoulli, Categorical}  # than the same as Mixed
-_ENOUGH = 10_000  # cells that are looked at to tell the kind of a column
-_FEW = 5  # different numbers, or fewer, are levels in order
-_EACH = 5  # cells for each of them, at least: in a short table all values are few
-_ZEROS = 0.02  # share of zeros that makes whole numbers counts
-_MEAN = 50.0  # of a count, at most: larger numbers are measured, not counted
-_SKEW = 2.0  # of a long tail: that of an exponential density
-_ID = re.compile(r"(^|[\s_.-])(id|idx|index|key|uuid|no|nr)$", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,107 +239,18 @@ def _described(raw: Raw, said: str | None, j: int) -> Column:
             f"X must not be infinite, got {raw.cells[i]} in {_called(raw, j)}, row {i}. "
             "Hint: leave the cell empty (NaN) where the value is not known."
         )
-    kind = said or (_kind_of_words(raw) if raw.is_text else _kind_of_numbers(raw, n_missing))
+    kind = said or (kind_of_words(raw) if raw.is_text else kind_of_numbers(raw, n_missing))
     values: tuple = ()
     if kind in ("binary", "category", "ordered", "constant"):
-        values = (kind == "ordered" and raw.ranks) or tuple(_different(raw.cells))
+        values = (kind == "ordered" and raw.ranks) or tuple(different(raw.cells))
     if kind == "binary" and len(values) > 2:
         raise ValueError(f"column {raw.name!r} is not binary: it has {len(values)} values.")
     if said in FAMILIES and len(raw.cells) == n_missing:
         raise ValueError(f"column {raw.name!r} has no value at all. Hint: leave it out.")
-    shift = _shift(raw.cells) if kind == "log" and not raw.is_text else 0.0
+    shift = shift_of(raw.cells) if kind == "log" and not raw.is_text else 0.0
     return Column(raw.name, kind, n_missing, values, shift, raw.is_text)
 
 
 def _called(raw: Raw, j: int) -> str:
     """Name a column for an error message."""
     return f"column {j if raw.name is None else repr(raw.name)}"
-
-
-def _different(cells: np.ndarray) -> Iterable:
-    """Return the different values of a column in their order."""
-    if cells.dtype == object:
-        return sorted({word for word in cells if word is not None})
-    return np.unique(cells[~np.isnan(cells)]).tolist()
-
-
-def _kind_of_words(raw: Raw) -> str:
-    seen = [word for word in raw.cells if word is not None]
-    n_different = len(set(seen))
-    _check_slips(raw, seen)
-    if n_different <= 1:
-        return "constant" if seen else "empty"
-    if raw.ranks and n_different > 2:
-        return "ordered"
-    if n_different == 2:
-        return "binary"
-    many = n_different > len(seen) / 2 and len(seen) > 20
-    return "identifier" if many or (n_different == len(seen) and len(seen) > 4) else "category"
-
-
-def _check_slips(raw: Raw, seen: list[str]) -> None:
-    """Raise where a column holds numbers but for a few cells: those are slips, or words for "missing"."""
-    slips = [word for word in seen if not is_number(word)]
-    if not raw.ranks and 0 < len(slips) <= 0.1 * len(seen):
-        i = next(i for i, word in enumerate(raw.cells) if word == slips[0])
-        name = f"column {raw.name!r}" if raw.name is not None else "a column"
-        raise ValueError(
-            f"{name} holds numbers, but got {slips[0]!r} in row {i}. Hint: leave cells without a number "
-            f"empty, or say columns={{{raw.name!r}: 'category'}}."
-        )
-
-
-def _kind_of_numbers(raw: Raw, n_missing: int) -> str:
-    cells = raw.cells
-    if n_missing == len(cells):
-        return "empty"
-    if np.nanmin(cells) == np.nanmax(cells):
-        return "constant"
-    seen = cells[~np.isnan(cells)] if n_missing else cells
-    some = seen[:: max(1, len(seen) // _ENOUGH)].astype(np.float64)
-    if raw.unit:
-        return "binary" if raw.unit == "truth" else "real"
-    n_different = len(np.unique(some))
-    if n_different <= _FEW and len(some) >= _EACH * n_different:
-        n_different = len(list(_different(cells)))
-        if n_different <= _FEW:
-            return "binary" if n_different <= 2 else "ordered"
-    if (some == np.floor(some)).all() and np.isfinite(some).all():
-        if _is_identifier(raw):
-            return "identifier"
-        if some.min() >= 0.0 and (some == 0.0).mean() >= _ZEROS and some.mean() <= _MEAN:
-            return "count" if _is_whole(cells) else "real"
-    return "log" if np.nanmin(cells) >= 0.0 and _has_long_tail(some) else "real"
-
-
-def _is_whole(cells: np.ndarray) -> bool:
-    seen = cells[~np.isnan(cells)]
-    return bool((seen == np.floor(seen)).all() and (seen >= 0.0).all())
-
-
-def _is_identifier(raw: Raw) -> bool:
-    """Say whether whole numbers only tell rows apart: they count the rows, or are called so."""
-    seen = raw.cells[~np.isnan(raw.cells)]
-    if len(seen) < 20 or len(np.unique(seen)) < len(seen):
-        return False
-    return bool(seen.max() - seen.min() == len(seen) - 1) or bool(_ID.search(str(raw.name)))
-
-
-def _shift(cells: np.ndarray) -> float:
-    """Return what is added before a log is taken: nothing, or the least positive number beside zeros."""
-    positive = cells[cells > 0.0]
-    return float(positive.min()) if len(positive) and np.nanmin(cells) <= 0.0 else 0.0
-
-
-def _has_long_tail(cells: np.ndarray) -> bool:
-    """Say whether a log makes numbers from 0 up much less skew."""
-    if len(cells) < 20 or not np.isfinite(cells).all() or not (cells > 0.0).any():
-        return False
-    before = _skew(cells)
-    return before > _SKEW and abs(_skew(np.log(cells + _shift(cells)))) < 0.5 * before
-
-
-def _skew(cells: np.ndarray) -> float:
-    gap = cells - cells.mean()
-    spread = np.sqrt((gap**2).mean())
-    return float(((gap / spread) ** 3).mean()) if spread > 0.0 else 0.0

@@ -15,7 +15,7 @@ from mapdp import family
 from mapdp._jit import inlined
 from mapdp.checks import Names, column_name
 from mapdp.exact import added, several
-from mapdp.families import cells, levels
+from mapdp.families import cells, levels, numbers
 from mapdp.families.cells import COUNT, LEVELS, REMEMBERED, TRIALS, CellBank, Sums
 from mapdp.family import Bank, Family, Parameters
 
@@ -165,7 +165,7 @@ def _count(bank, k, x, sign):
             if bank.prior.kind[j] >= LEVELS:
                 bank.tally[bank.prior.first[j] + int(v), k] += sign
             else:
-                square, lost = cells.second(bank.prior, j, v)
+                square, lost = numbers.second(bank.prior, j, v)
                 _add(bank, j, k, sign * v, 0.0, sign * square, sign * lost)
 
 
@@ -196,7 +196,7 @@ def refresh(bank, k):
         if bank.prior.kind[j] >= LEVELS:
             levels.refresh_levels(bank, j, k)
         else:
-            cells.refresh_numbers(bank, j, k)
+            numbers.refresh_numbers(bank, j, k)
 
 
 @family.log_predictive.on(CellBank)
@@ -212,7 +212,7 @@ def score_cell(bank, j, v, n_chairs, scores):
     if bank.prior.kind[j] >= COUNT and v < bank.prior.first[j + 1] - bank.prior.first[j]:
         levels.score_level(bank, j, v, n_chairs, scores)
     else:
-        cells.score_numbers(bank, j, v, n_chairs, scores)
+        numbers.score_numbers(bank, j, v, n_chairs, scores)
 
 
 @family.log_leave_one_out.on(CellBank)
@@ -231,11 +231,11 @@ def log_leave_one_out(bank, k, x):
 def _log_density_without(bank, j, k, v):
     """Return the log density of a cell that sits on chair k, given the others there."""
     if bank.prior.kind[j] == TRIALS and v < REMEMBERED and bank.prior.numbers[3, j] == 0.0:
-        return cells.log_chance_of_waiting(bank, j, k, v)
-    square, lost = cells.second(bank.prior, j, v)
+        return numbers.log_chance_of_waiting(bank, j, k, v)
+    square, lost = numbers.second(bank.prior, j, v)
     s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], -v, 0.0)
     q, r = added(bank.second_high[j, k], bank.second_low[j, k], -square, -lost)
-    return cells.log_density(bank.prior, j, v, s, e, q, r, bank.n[j, k] - 1.0)
+    return numbers.log_density(bank.prior, j, v, s, e, q, r, bank.n[j, k] - 1.0)
 
 
 @family.log_marginal.on(CellBank)
@@ -252,4 +252,4 @@ def log_marginal_of_column(bank, j, k):
     if bank.prior.kind[j] >= LEVELS:
         return levels.log_marginal_of_levels(bank.prior, j, bank.tally, bank.n[j, k], k)
     s, e, q, r = bank.sum_high[j, k], bank.sum_low[j, k], bank.second_high[j, k], bank.second_low[j, k]
-    return cells.log_marginal_of_numbers(bank.prior, j, s, e, q, r, bank.n[j, k])
+    return numbers.log_marginal_of_numbers(bank.prior, j, s, e, q, r, bank.n[j, k])
