@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import numpy as np
+
 from common import table, write
 
 
