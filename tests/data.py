@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mapdp.datasets import load_uci
+from mapdp.datasets import NAMES, load_uci
+
+UCI = NAMES
 
 
 def uci(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -220,7 +220,7 @@ def test_bench_prints_both(tmp_path):
 
 
 def test_reproduce_says_where_the_experiments_are(monkeypatch):
-    monkeypatch.setitem(sys.modules, "experiments", None)
+    monkeypatch.setitem(sys.modules, "experiments.map_dpm_2014", None)
     code, _, err = mapdp("reproduce", "crp")
     assert code == 1
     assert "checkout" in err

@@ -10,7 +10,6 @@ import pathlib
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import datasets
 
 
 class Table(NamedTuple):
@@ -96,6 +95,8 @@ def _from_folder(name: str) -> Table | None:
 
 
 def _from_scikit_learn(name: str) -> Table | None:
+    from sklearn import datasets  # loads much that `import mapdp` should not
+
     loaders = {"wine": datasets.load_wine, "iris": datasets.load_iris}
     if name not in loaders:
         return None
@@ -107,6 +108,8 @@ def _from_scikit_learn(name: str) -> Table | None:
 
 
 def _from_openml(name: str) -> Table | None:
+    from sklearn import datasets
+
     bunch: Any = datasets.fetch_openml(data_id=_SOURCES[name].openml, as_frame=True, parser="liac-arff")
     frame = bunch.data.apply(lambda column: column.cat.codes if hasattr(column, "cat") else column)
     rows = frame.notna().all(axis=1)

@@ -20,7 +20,7 @@ from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
-from mapdp.tables import read_table
+from mapdp.tables import Raw, as_matrix, read_table
 
 UNTIL_CONTENT = "raftery-lewis"
 
@@ -184,6 +184,12 @@ class GibbsDPM(Mixture):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = self.collapsed
         return tags
+
+    def _read(self, table: list[Raw], counted: np.ndarray | None = None) -> np.ndarray:
+        """Turn the rows into what kernels read; parameters are not drawn for rows with gaps."""
+        if not self.collapsed:
+            checks.finite(as_matrix(table), None)
+        return super()._read(table, counted)
 
     def _by_columns(self) -> bool:
         """Parameters are drawn for Gaussian clusters only, whatever the columns hold."""
