@@ -191,6 +191,13 @@ class GibbsDPM(Mixture):
             checks.finite(as_matrix(table), None)
         return super()._read(table, counted)
 
+    def _numbers(self, X: Any) -> np.ndarray:
+        """Turn new rows into numbers; without gaps, where those that were fitted had none to have."""
+        rows = super()._numbers(X)
+        if not self.collapsed:
+            checks.finite(rows, self.schema_.names())
+        return rows
+
     def _by_columns(self) -> bool:
         """Parameters are drawn for Gaussian clusters only, whatever the columns hold."""
         return self.collapsed and super()._by_columns()
