@@ -278,11 +278,11 @@ def demo(
     """Cluster 178 wines that come with scikit-learn, and write the report."""
     from sklearn.datasets import load_wine
 
-    wine = load_wine(as_frame=True)
+    wine = load_wine()
     out.mkdir(parents=True, exist_ok=True)
     source = out / "wine.csv"
-    columns = {str(name): wine.data[name].to_numpy() for name in wine.data.columns}
-    grapes = np.array(wine.target_names)[wine.target.to_numpy()]
+    columns = dict(zip(wine.feature_names, wine.data.T, strict=True))
+    grapes = np.array(wine.target_names)[wine.target]
     files.write_table(pa.table(columns | {"grape": grapes.astype(str)}), source, "csv")
     typer.echo("178 wines, 13 chemical measurements; the grape is not shown to the search.\n")
     fit(str(source), out=out, label="grape", n_init=5, seed=0, force=True)
