@@ -10,6 +10,8 @@ from mapdp import (
     Mixed,
     MixtureOfFiniteMixtures,
     PitmanYor,
+    Poisson,
+    Product,
     log_joint,
 )
 from mapdp.search.blocks import _group_names
@@ -53,6 +55,17 @@ def test_whole_weights_are_repeated_rows_in_a_mixed_table_with_gaps(rng):
     repeated, again = np.repeat(X, weights, axis=0), np.repeat(model.labels_, weights)
     expected = log_joint(repeated, again, alpha=1.0, family=TABLE)
     assert model.log_joint_ == pytest.approx(expected, rel=1e-10)
+
+
+def test_weights_know_the_columns_of_a_product(rng):
+    X = np.column_stack([rng.poisson(3.0, size=40), rng.normal(size=40), rng.poisson(30.0, size=40)])
+    weights, bell = rng.integers(1, 4, size=40), DiagonalGaussian([0.0], 0.5, 1.0, [1.0])
+    few, many = Poisson(1.0, 0.3), Poisson(2.0, 0.1)
+    product = Product([(bell, [1]), (many, [2]), (few, [0])])
+    model = MAPDP(alpha=1.0, family=product, search="icm").fit(X, sample_weight=weights)
+    repeated, again = np.repeat(X, weights, axis=0), np.repeat(model.labels_, weights)
+    expected = log_joint(repeated, again, alpha=1.0, family=Mixed([few, bell, many]))
+    assert model.log_joint_ == pytest.approx(expected, rel=1e-11)
 
 
 def test_rows_of_no_weight_change_nothing_and_join_the_best_cluster(rng):

@@ -209,6 +209,9 @@ def test_infinite_cells_are_refused(rng):
     X[4, 1] = np.inf
     with pytest.raises(ValueError, match="infinite, got inf in column 1, row 4"):
         MAPDP().fit(X)
+    left_out = MAPDP(columns={1: "ignore"}).fit(X)
+    assert left_out.schema_.used == [0]
+    assert left_out.predict(X).shape == (9,)
 
 
 def test_a_given_family_takes_numbers_only(rng):

@@ -39,6 +39,14 @@ def added(high, low, number, error):
 
 
 @inlined
+def accumulate(high, low, j, k, number, error):
+    """Add a number, and what it lost to rounding before, to the exact sum in cell [j, k] of two arrays."""
+    total, lost = added(high[j, k], low[j, k], number, error)
+    high[j, k] = total
+    low[j, k] = lost
+
+
+@inlined
 def squares_about_mean(sum_high, sum_low, square_high, square_low, n, inverse_n):
     """Return sum (x - mean)^2 from the exact sums of x and x^2 over n rows."""
     p, e = two_product(sum_high, sum_high)

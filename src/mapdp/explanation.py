@@ -66,14 +66,9 @@ class Explanation(NamedTuple):
         return [(self.names[j], float(self.by_column[i, j])) for j in order]
 
 
-def column_families(family: Family) -> Mixed:
-    """Return what a family says of each column by itself."""
-    return Mixed([family.column(j) for j in range(family.n_features)])
-
-
 def cell_bank(family: Family, bank: Bank, n_chairs: int) -> Bank:
     """Return what the chairs know of each column by itself."""
-    prior = column_families(family).bank(1).prior
+    prior = Mixed.of(family).bank(1).prior
     return bank_of(prior, [family.sums(bank, k) for k in range(n_chairs)])
 
 
@@ -103,7 +98,7 @@ def described(
     n_clusters = len(sizes)
     cells = cell_bank(family, bank, n_clusters)
     nats = nats_apart(cells, n_clusters)
-    priors = column_families(family).columns
+    priors = Mixed.of(family).columns
     overall = [_typical(*one) for one in zip(priors, _total(cells, n_clusters, -1), columns, strict=True)]
     out = []
     for k, size in enumerate(sizes.tolist()):
@@ -156,7 +151,7 @@ def explained(
     order = np.argsort(-scores, axis=1, kind="stable")[:, :2]
     first, second = order[:, 0].copy(), order[:, 1].copy()
     cells = cell_bank(family, bank, n_chairs)
-    columns = column_families(family)
+    columns = Mixed.of(family)
     refresh_all(cells, cells.n.shape[1])
     by_column, x = np.empty(rows.shape), np.empty(rows.shape[1])
     width = np.zeros(cells.n.shape[1])

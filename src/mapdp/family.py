@@ -10,6 +10,7 @@ Rows reach the verbs relative to the family's `origin`, which keeps sums small o
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -205,6 +206,34 @@ class Family:
             insert(bank, 0, x - self.origin)
         refresh(bank, 0)
         return bank
+
+
+class Located(Family):
+    """A family whose rows are measured from its prior mean."""
+
+    mean: np.ndarray
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.mean)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Rows are measured from the prior mean."""
+        return self.mean
+
+
+def rows_side_by_side(
+    families: Sequence[Family], parameters: Parameters, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw one row for each drawn cluster, family after family; each takes its share of the parameters."""
+    rows, rest = [], parameters
+    for one in families:
+        taken = len(one.sample_parameters(0, rng))
+        rows.append(one.sample_rows(rest[:taken], rng))
+        rest = rest[taken:]
+    return np.hstack(rows)
 
 
 def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:

@@ -51,40 +51,37 @@ def _check_slips(raw: Raw, seen: list[str]) -> None:
 
 
 def kind_of_numbers(raw: Raw, n_missing: int) -> str:
-    """Tell the kind of a column of numbers."""
-    cells = raw.cells
-    if n_missing == len(cells):
+    """Tell the kind of a column of numbers: some are looked at, all only where those leave a doubt."""
+    if n_missing == len(raw.cells):
         return "empty"
-    if np.nanmin(cells) == np.nanmax(cells):
-        return "constant"
-    seen = cells[~np.isnan(cells)] if n_missing else cells
+    seen = raw.cells[~np.isnan(raw.cells)] if n_missing else raw.cells
     some = seen[:: max(1, len(seen) // _ENOUGH)].astype(np.float64)
+    n_different = len(np.unique(some))
+    if n_different == 1 and seen.min() == seen.max():
+        return "constant"
     if raw.unit:
         return "binary" if raw.unit == "truth" else "real"
-    n_different = len(np.unique(some))
     if n_different <= _FEW and len(some) >= _EACH * n_different:
-        n_different = len(list(different(cells)))
-        if n_different <= _FEW:
-            return "binary" if n_different <= 2 else "ordered"
+        n_values = len(np.unique(seen))
+        if n_values <= _FEW:
+            return "binary" if n_values <= 2 else "ordered"
     if (some == np.floor(some)).all() and np.isfinite(some).all():
-        if _is_identifier(raw):
+        if n_different == len(some) and _is_identifier(seen, raw.name):
             return "identifier"
         if some.min() >= 0.0 and (some == 0.0).mean() >= _ZEROS and some.mean() <= _MEAN:
-            return "count" if _is_whole(cells) else "real"
-    return "log" if np.nanmin(cells) >= 0.0 and _has_long_tail(some) else "real"
+            return "count" if _is_whole(seen) else "real"
+    return "log" if some.min() >= 0.0 and _has_long_tail(some) and seen.min() >= 0.0 else "real"
 
 
-def _is_whole(cells: np.ndarray) -> bool:
-    seen = cells[~np.isnan(cells)]
+def _is_whole(seen: np.ndarray) -> bool:
     return bool((seen == np.floor(seen)).all() and (seen >= 0.0).all())
 
 
-def _is_identifier(raw: Raw) -> bool:
+def _is_identifier(seen: np.ndarray, name: object) -> bool:
     """Say whether whole numbers only tell rows apart: they count the rows, or are called so."""
-    seen = raw.cells[~np.isnan(raw.cells)]
     if len(seen) < 20 or len(np.unique(seen)) < len(seen):
         return False
-    return bool(seen.max() - seen.min() == len(seen) - 1) or bool(_ID.search(str(raw.name)))
+    return bool(seen.max() - seen.min() == len(seen) - 1) or bool(_ID.search(str(name)))
 
 
 def shift_of(cells: np.ndarray) -> float:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from mapdp.checks import has_finite_sum
+
 
 def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of each column, without a copy of X; 0 where only rounding varies."""
@@ -14,10 +16,15 @@ def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.nd
     return mean, np.where(variance > rounding**2, variance, 0.0)
 
 
+def has_gaps(X: np.ndarray) -> bool:
+    """Say whether any cell is missing."""
+    return not has_finite_sum(X) and bool(np.isnan(X).any())
+
+
 def outlined(X: np.ndarray) -> np.ndarray:
     """Return rows with gaps filled by the mean of their column; the same array where there are none."""
-    gaps = np.isnan(X)
-    if not gaps.any():
+    if not has_gaps(X):
         return X
+    gaps = np.isnan(X)
     seen = np.maximum((~gaps).sum(axis=0), 1)
     return np.where(gaps, np.where(gaps, 0.0, X).sum(axis=0) / seen, X)

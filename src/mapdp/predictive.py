@@ -8,6 +8,7 @@ from mapdp._lanes import LANES, whole_lanes
 from mapdp.families import Mixed
 from mapdp.family import Bank, Family
 from mapdp.kernels.score import score_rows
+from mapdp.moments import has_gaps
 from mapdp.process import Process
 from mapdp.state import State, predictive_bank
 
@@ -19,8 +20,12 @@ def reduced_scores(
 ) -> np.ndarray:
     """Apply `reduce` to log p(x, chair) of a block of encoded rows at a time, so that memory stays flat.
 
-    `weights` are the log probabilities of the chairs of the bank, an empty one last.
+    `weights` are the log probabilities of the chairs of the bank, an empty one last. Rows with gaps are
+    scored all at once.
     """
+    if has_gaps(rows) and not isinstance(family, Mixed):
+        chairs = [family.posterior(bank, k) for k in range(len(weights))]
+        return reduce(_scores_with_gaps(rows, weights, chairs))
     joins = np.full(whole_lanes(len(weights)), -np.inf)
     joins[: len(weights)] = weights
     origin, x = np.ascontiguousarray(family.origin), np.empty(rows.shape[1])
@@ -34,7 +39,7 @@ def reduced_scores(
     return np.concatenate(reduced)
 
 
-def scores_with_gaps(rows: np.ndarray, weights: np.ndarray, chairs: list[Family]) -> np.ndarray:
+def _scores_with_gaps(rows: np.ndarray, weights: np.ndarray, chairs: list[Family]) -> np.ndarray:
     """Return log p(x, chair) for rows with gaps; each chair is given as a family that has learned."""
     scores = np.empty((len(rows), len(weights)))
     observed = ~np.isnan(rows)
@@ -64,7 +69,4 @@ def log_density(rows: np.ndarray, state: State, family: Family, process: Process
     """Return the log density of encoded rows; chairs 0, 1, ... of the state must be the taken ones."""
     n_clusters = state.n_clusters
     weights = process.log_seating(state.sizes[:n_clusters])
-    if np.isnan(rows.sum()) and not isinstance(family, Mixed):
-        chairs = [family.posterior(state.bank, k) for k in range(n_clusters)]
-        return log_sum(scores_with_gaps(rows, weights, [*chairs, family]))
     return reduced_scores(rows, weights, predictive_bank(state.bank, family, n_clusters), family, log_sum)

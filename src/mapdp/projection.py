@@ -25,10 +25,16 @@ class Picture(NamedTuple):
 
 def of_rows(model: MAPDP, table: Any) -> Picture:
     """Draw rows of a table as the model sees them."""
-    numbers, names = _as_numbers(model, model._numbers(table))
-    labels = model.labels_ if len(model.labels_) == len(numbers) else model.predict(table)
+    cells = model._as_numbers(model._read_new(table))
+    labels = model.labels_ if len(model.labels_) == len(cells) else model.predict(table)
+    return of_numbers(model, cells, np.asarray(labels))
+
+
+def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray) -> Picture:
+    """Draw rows that are numbers already; gaps are NaN."""
+    numbers, names = _as_numbers(model, cells)
     every = max(1, len(numbers) // _AT_ONCE)
-    directions = _directions(numbers[::every], np.asarray(labels)[::every])
+    directions = _directions(numbers[::every], labels[::every])
     rows = (numbers - numbers.mean(axis=0)) @ directions
     ellipses = [_ellipse(rows[labels == k]) for k in range(model.n_clusters_)]
     return Picture(rows, np.array(ellipses), _axes(directions * numbers.std(axis=0)[:, None], names))

@@ -15,7 +15,8 @@ from mapdp.checks import Names
 from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Mixed, NegativeBinomial, Ordered
 from mapdp.family import Family
 from mapdp.kinds import different, kind_of_numbers, kind_of_words, shift_of
-from mapdp.tables import Raw, as_matrix, gaps_of, is_number
+from mapdp.moments import has_gaps
+from mapdp.tables import Raw, as_matrix, check_not_infinite, is_number, n_missing
 
 FAMILIES: dict[str, type[Family]] = {
     "real": DiagonalGaussian,
@@ -127,10 +128,7 @@ class Schema(NamedTuple):
         """Tell the kinds of columns from their values; `said` has the last word."""
         names = [j if raw.name is None else raw.name for j, raw in enumerate(table)]
         said = _checked(said or {}, names)
-        columns = [
-            _described(raw, said.get(name), j)
-            for j, (raw, name) in enumerate(zip(table, names, strict=True))
-        ]
+        columns = [_described(raw, said.get(name)) for raw, name in zip(table, names, strict=True)]
         if not any(column.is_used for column in columns):
             columns = [_kept(column) for column in columns]
         if not any(column.is_used for column in columns):
@@ -142,7 +140,7 @@ class Schema(NamedTuple):
     @classmethod
     def given(cls, table: Sequence[Raw]) -> Self:
         """Return the schema of a table whose family is given."""
-        return cls(tuple(Column(raw.name, "given", int(gaps_of(raw).sum())) for raw in table))
+        return cls(tuple(Column(raw.name, "given", n_missing(raw)) for raw in table))
 
     @property
     def used(self) -> list[int]:
@@ -161,6 +159,8 @@ class Schema(NamedTuple):
 
     def matrix(self, table: Sequence[Raw]) -> np.ndarray:
         """Return the used columns as numbers, gaps as NaN; the caller's own matrix where that will do."""
+        for j in self.used:
+            check_not_infinite(table[j], j)
         used = [(self.columns[j], table[j]) for j in self.used]
         if all(column.kind in ("real", "given") for column, _ in used):
             return as_matrix([raw for _, raw in used])
@@ -199,11 +199,6 @@ class Schema(NamedTuple):
         return "\n".join(lines)
 
 
-def has_gaps(rows: np.ndarray) -> bool:
-    """Say whether any cell is missing; the sum is looked at first, as it needs no memory."""
-    return bool(np.isnan(rows.sum(dtype=np.float64)) and np.isnan(rows).any())
-
-
 def _family_of(column: Column, cells: np.ndarray, scale: float) -> Family:
     """Choose the prior of one column from its cells."""
     if column.kind == "ordered":
@@ -230,27 +225,16 @@ def _kept(column: Column) -> Column:
     return dataclasses.replace(column, kind="category" if column.is_text else "real")
 
 
-def _described(raw: Raw, said: str | None, j: int) -> Column:
+def _described(raw: Raw, said: str | None) -> Column:
     """Tell what one column holds."""
-    n_missing = int(gaps_of(raw).sum())
-    if not raw.is_text and np.isinf(raw.cells).any():
-        i = int(np.argmax(np.isinf(raw.cells)))
-        raise ValueError(
-            f"X must not be infinite, got {raw.cells[i]} in {_called(raw, j)}, row {i}. "
-            "Hint: leave the cell empty (NaN) where the value is not known."
-        )
-    kind = said or (kind_of_words(raw) if raw.is_text else kind_of_numbers(raw, n_missing))
+    missing = n_missing(raw)
+    kind = said or (kind_of_words(raw) if raw.is_text else kind_of_numbers(raw, missing))
     values: tuple = ()
     if kind in ("binary", "category", "ordered", "constant"):
         values = (kind == "ordered" and raw.ranks) or tuple(different(raw.cells))
     if kind == "binary" and len(values) > 2:
         raise ValueError(f"column {raw.name!r} is not binary: it has {len(values)} values.")
-    if said in FAMILIES and len(raw.cells) == n_missing:
+    if said in FAMILIES and len(raw.cells) == missing:
         raise ValueError(f"column {raw.name!r} has no value at all. Hint: leave it out.")
     shift = shift_of(raw.cells) if kind == "log" and not raw.is_text else 0.0
-    return Column(raw.name, kind, n_missing, values, shift, raw.is_text)
-
-
-def _called(raw: Raw, j: int) -> str:
-    """Name a column for an error message."""
-    return f"column {j if raw.name is None else repr(raw.name)}"
+    return Column(raw.name, kind, missing, values, shift, raw.is_text)

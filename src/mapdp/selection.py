@@ -153,6 +153,9 @@ def by_cross_validation(problem: Problem, name: str, starts: list[Start], n_jobs
     return as_given(chosen, name, starts, n_jobs)._replace(tried=told)
 
 
+RULES = {"nll": by_joint, "cv": by_cross_validation}  # how an alpha that is not given is chosen
+
+
 def choose_family(problem: Problem, families: Sequence[Family], rule: str, name: str) -> Family:
     """Return the family with the highest joint, or by "cv" with the best density of rows left out."""
     problems = [problem._replace(family=family) for family in families]

@@ -159,3 +159,10 @@ def log_rising(a, x):
     a8, b8 = a + 8.0, b + 8.0
     body = (a8 - 0.5) * log(b8 / a8) + x * log(b8) - x
     return body + (_stirling(b8) - _stirling(a8)) + log(over)
+
+
+@inlined
+def log_beta_step(success, failure, more_success, more_failure):
+    """Return log B(a + s, b + f) - log B(a, b)."""
+    both = log_rising(success + failure, more_success + more_failure)
+    return log_rising(success, more_success) + log_rising(failure, more_failure) - both

@@ -58,19 +58,9 @@ def summarise(
     uncertainty: Uncertainty | None = None,
 ) -> Summary:
     """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them."""
-    chances = model.predict_proba(table)
-    density = model.score_samples(table)
-    shown = _some(len(chances))
-    picture = projection.of_rows(model, table)
-    own = chances[np.arange(len(chances)), model.labels_]
-    rows = {
-        "number": shown.tolist(),
-        "x": _rounded(picture.rows[shown, 0]),
-        "y": _rounded(picture.rows[shown, 1]),
-        "cluster": model.labels_[shown].tolist(),
-        "probability": _rounded(own[shown]),
-        "novelty": _rounded(chances[shown, -1]),
-    }
+    numbers = model._as_numbers(model._read_new(table))
+    chances, density = model._chances_and_density(numbers)
+    picture = projection.of_numbers(model, numbers, model.labels_)
     return Summary(
         title=title,
         n_rows=len(chances),
@@ -86,7 +76,7 @@ def summarise(
         alphas=[{k: v for k, v in tried._asdict().items() if k != "held_out"} for tried in model.alphas_],
         trace=_trace(model),
         number=_number(uncertainty),
-        rows=rows,
+        rows=_map(picture.rows, chances, model.labels_),
         ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
         axes=list(picture.axes),
         novel=_novel(chances, density, model.labels_),
@@ -94,6 +84,19 @@ def summarise(
         notes=_notes(model, len(chances)),
         made_with=_versions(model),
     )
+
+
+def _map(places: np.ndarray, chances: np.ndarray, labels: np.ndarray) -> dict[str, list]:
+    """Return what the map shows of some of the rows."""
+    shown = _some(len(places))
+    return {
+        "number": shown.tolist(),
+        "x": _rounded(places[shown, 0]),
+        "y": _rounded(places[shown, 1]),
+        "cluster": labels[shown].tolist(),
+        "probability": _rounded(chances[shown, labels[shown]]),
+        "novelty": _rounded(chances[shown, -1]),
+    }
 
 
 def _rounded(values: np.ndarray) -> list[float]:

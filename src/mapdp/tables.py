@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mapdp.checks import Names, column_name
+from mapdp.checks import Names, column_name, has_finite_sum
 
 NO_ANSWER = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "<na>"})  # words for "missing"
 _DAY = 86_400e6  # microseconds
@@ -27,6 +27,7 @@ class Raw(NamedTuple):
     is_text: bool = False
     unit: str = ""  # "days" for dates and times, "truth" for yes and no
     ranks: tuple[str, ...] = ()  # all words in their order, where the column says that they have one
+    is_finite: bool = False  # whether all cells are known to be numbers: no gap, no infinity
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
@@ -38,13 +39,19 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     if isinstance(frame, nw.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(frame.shape)
-        return [_from_series(series, X) for series in frame.iter_columns()]
+        return [_looked_at(_from_series(series, X)) for series in frame.iter_columns()]
     if getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and np.ndim(X) == 2:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(X.shape)
-        return [_from_objects(None, column) for column in np.asarray(X).T]
+        return [_looked_at(_from_objects(None, column)) for column in np.asarray(X).T]
     rows = matrix_for(estimator, X, reset=reset)
-    return [Raw(None, column) for column in rows.T]
+    is_finite = has_finite_sum(rows)
+    return [Raw(None, column, is_finite=is_finite) for column in rows.T]
+
+
+def _looked_at(raw: Raw) -> Raw:
+    """Remember of a column of numbers whether all of them are finite."""
+    return raw if raw.is_text else raw._replace(is_finite=has_finite_sum(raw.cells))
 
 
 def _check_names(X: Any) -> None:
@@ -150,6 +157,22 @@ def gaps_of(raw: Raw) -> np.ndarray:
     if raw.is_text:
         return np.array([word is None for word in raw.cells])
     return np.isnan(raw.cells)
+
+
+def n_missing(raw: Raw) -> int:
+    """Count the gaps of a column."""
+    return 0 if raw.is_finite else int(gaps_of(raw).sum())
+
+
+def check_not_infinite(raw: Raw, j: int) -> None:
+    """Raise where a cell of column number j is infinite."""
+    if raw.is_text or raw.is_finite or not np.isinf(raw.cells).any():
+        return
+    i, name = int(np.argmax(np.isinf(raw.cells))), j if raw.name is None else repr(raw.name)
+    raise ValueError(
+        f"X must not be infinite, got {raw.cells[i]} in column {name}, row {i}. "
+        "Hint: leave the cell empty (NaN) where the value is not known."
+    )
 
 
 def filled(X: Any, fills: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Any:

@@ -5,9 +5,8 @@ import importlib
 import json
 import pathlib
 import shlex
-import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +14,8 @@ import typer
 
 import mapdp
 from mapdp import MAPDP, report, summary
-from mapdp.cli import files, show
+from mapdp.cli import files, job, show
 from mapdp.cli.files import TroubleError
-from mapdp.trace import Step
 
 app = typer.Typer(
     name="mapdp",
@@ -27,11 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_SURE_ROWS = 20_000  # rows up to which a report says how sure the clusters are
-_SURE_SECONDS = 10.0
 
 Table = Annotated[
-    str, typer.Argument(help="CSV, TSV, Parquet or Arrow file, gzipped or not; - is standard input")
+    str, typer.Argument(help="CSV or TSV (may be gzipped), Parquet or Arrow file; - is standard input")
 ]
 Model = Annotated[pathlib.Path, typer.Argument(help="a model that `mapdp fit` wrote")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, and nothing else, to standard output")]
@@ -56,23 +52,6 @@ def _said(columns: list[str], ignore: list[str]) -> dict[object, str]:
             raise TroubleError(f"--columns must be NAME=KIND, got {entry!r}. Hint: --columns visits=count.")
         told[name] = kind
     return told | dict.fromkeys(ignore, "ignore")
-
-
-class _Interrupt:
-    """Turns the first Ctrl-C into a request to stop; the second one ends the program."""
-
-    asked = False
-
-    def __enter__(self) -> "_Interrupt":
-        self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def _ask(self, *_: object) -> None:
-        self.asked = True
-        signal.signal(signal.SIGINT, self._before)
-
-    def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
 
 
 @app.command()
@@ -101,35 +80,25 @@ def fit(
     `zcat big.csv.gz | mapdp fit - --out found`.
     """
     rows, notes = files.read(table)
-    truth = _taken(rows, label) if label is not None else None
-    features = rows.drop_columns([label]) if label is not None else rows
+    truth = None if label is None else _taken(rows, label)
+    features = rows if label is None else rows.drop_columns([label])
     kind = files.kind_of(table)
     targets = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
     _check_free(targets, force)
     said = _said(columns or [], ignore or [])
-    teller = show.Teller(quiet or as_json)
-    with _Interrupt() as interrupt, teller:
-
-        def told(step: Step) -> bool:
-            teller.step(step)
-            return interrupt.asked
-
-        model = MAPDP(_alpha(alpha), columns=said or None, random_state=seed, n_init=n_init, callback=told)
-        teller.say(f"{rows.num_rows:,} rows, {features.num_columns} columns")
-        model.fit(features)
-        teller.say("drawing up the report")
-        sure = _uncertainty(model, features, interrupt)
+    model = MAPDP(_alpha(alpha), columns=said or None, random_state=seed, n_init=n_init)
+    sure, is_interrupted = job.fitted(model, features, show.Teller(quiet or as_json))
     found = summary.summarise(
         model, features, title=pathlib.Path(table).name, label=truth, uncertainty=sure
     )
     found = _with_command(found, notes)
     out.mkdir(parents=True, exist_ok=True)
-    model.set_params(callback=None)
-    files.write_table(labels_of(model, features), targets[0], kind)
+    labels = job.label_table(model.labels_, model.predict_proba(features))
+    files.write_table(labels, targets[0], kind)
     mapdp.save(model, targets[1])
     files.write_whole(targets[2], report.to_html(found).encode())
     _print(found, as_json, quiet, targets)
-    if interrupt.asked:
+    if is_interrupted:
         typer.echo("mapdp: interrupted; what was written is the best partition so far.", err=True)
         raise typer.Exit(130)
 
@@ -150,35 +119,10 @@ def _check_free(targets: list[pathlib.Path], force: bool) -> None:
         )
 
 
-def _uncertainty(model: MAPDP, features: pa.Table, interrupt: _Interrupt) -> Any:
-    """Return how sure the clusters are, where that can be told in a few seconds."""
-    if features.num_rows > _SURE_ROWS or interrupt.asked:
-        return None
-    return model.uncertainty(features, n_sweeps=200, seconds=_SURE_SECONDS, random_state=0)
-
-
 def _with_command(found: summary.Summary, notes: list[str]) -> summary.Summary:
     command = shlex.join(["mapdp", *sys.argv[1:]])
     return dataclasses.replace(
         found, notes=notes + found.notes, made_with={**found.made_with, "command": command}
-    )
-
-
-def labels_of(model: MAPDP, features: Any) -> pa.Table:
-    """Return cluster, its probability and that of something new, for each row."""
-    chances = model.predict_proba(features)
-    labels = model.labels_ if len(model.labels_) == len(chances) else chances[:, :-1].argmax(axis=1)
-    return _label_table(labels, chances)
-
-
-def _label_table(labels: np.ndarray, chances: np.ndarray) -> pa.Table:
-    own = np.where(labels < 0, chances[:, -1], chances[np.arange(len(labels)), labels])
-    return pa.table(
-        {
-            "cluster": labels.astype(np.int32),
-            "probability": own.round(6),
-            "novelty": chances[:, -1].round(6),
-        }
     )
 
 
@@ -205,7 +149,7 @@ def predict(
     Example: `mapdp predict found/model.mapdp new.csv --out new_labels.csv`.
     """
     fitted, features = _model_and_table(model, table)
-    labels = _label_table(fitted.predict(features), fitted.predict_proba(features))
+    labels = job.label_table(fitted.predict(features), fitted.predict_proba(features))
     if out is None:
         sys.stdout.buffer.write(files.to_bytes(labels, "csv"))
         return

@@ -1,4 +1,4 @@
-"""Knows tables as files: CSV, TSV, Parquet, Arrow, gzipped or not, and standard input."""
+"""Knows tables as files: CSV and TSV (which may be gzipped), Parquet, Arrow, and standard input."""
 
 import csv
 import functools

@@ -8,18 +8,16 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mapdp import checks
-from mapdp.explanation import Description, Explanation, column_families, described, explained
+from mapdp.explanation import Description, Explanation, described, explained
 from mapdp.families import DiagonalGaussian, Mixed
 from mapdp.family import Family
 from mapdp.imputation import Fill, fills
-from mapdp.moments import outlined
-from mapdp.predictive import log_sum, reduced_scores, scores_with_gaps
+from mapdp.moments import has_gaps, outlined
+from mapdp.predictive import log_sum, reduced_scores
 from mapdp.process import Process
-from mapdp.schema import Schema, has_gaps
+from mapdp.schema import Schema
 from mapdp.state import State, predictive_bank
 from mapdp.tables import Raw, filled, gaps_of, read_table
-from mapdp.trace import Step, silent
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -34,16 +32,6 @@ def cores(n_jobs: int | None) -> int:
     return effective_n_jobs(-1 if n_jobs is None else n_jobs)
 
 
-def teller_of_sweeps(verbose: int) -> Callable[[Step], None]:
-    """Return who is told of a sampler's sweeps: nobody, or one who prints every hundredth."""
-    return _print_hundredth if verbose else silent
-
-
-def _print_hundredth(step: Step) -> None:
-    if step.sweep % 100 == 0:
-        print(step, flush=True)
-
-
 class Mixture(ClusterMixin, BaseEstimator):
     """A fitted partition as a mixture density with an open end.
 
@@ -52,6 +40,7 @@ class Mixture(ClusterMixin, BaseEstimator):
     """
 
     _family_rules: tuple[str | None, ...] = (None,)  # what `family` may be besides a Family
+    _fills_gaps = False  # whether cells can be searched for where columns are not independent
     family: Family | type[Family] | str | None
     columns: Mapping[object, str] | None
     family_: Family
@@ -63,25 +52,27 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _read(self, table: list[Raw], counted: np.ndarray | None = None) -> np.ndarray:
         """Turn the training rows into what kernels read; choose the family.
 
-        Kinds and priors are told from the `counted` rows, which may name a row more than once.
+        Kinds and priors are told from the `counted` rows, which may name a row more than once. Gaps, and
+        rows that are counted, are for `Mixed` where columns are independent.
         """
         told = table if counted is None else [raw._replace(cells=raw.cells[counted]) for raw in table]
         self.schema_ = self._schema(told)
-        rows = self.schema_.matrix(table)
-        checks.finite_or_gap(rows, self.schema_.names())
-        family = self._chosen_family(rows if counted is None else rows[counted])
+        rows = self._as_numbers(table)
         gaps = has_gaps(rows)
-        self.family_ = column_families(family) if gaps and family.has_columns else family
+        family = self._chosen_family(rows if counted is None else rows[counted])
+        in_columns = family.has_columns and (gaps or counted is not None)
+        self.family_ = Mixed.of(family) if in_columns else family
         if gaps and not family.has_columns:
-            return self._gaps_welcome(rows)
+            self._check_fills_gaps()
+            return rows
         return self.family_.encode(rows, self.schema_.names())
 
-    def _gaps_welcome(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows with gaps as they are, where the algorithm knows how to fill them."""
-        raise ValueError(
-            f"X has gaps, and the columns of {type(self.family_).__name__} are not independent. "
-            "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
-        )
+    def _check_fills_gaps(self) -> None:
+        if not self._fills_gaps:
+            raise ValueError(
+                f"X has gaps, and the columns of {type(self.family_).__name__} are not independent. "
+                "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
+            )
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that tables may hold words and gaps."""
@@ -130,42 +121,47 @@ class Mixture(ClusterMixin, BaseEstimator):
         self.cluster_sizes_ = state.sizes[: state.n_clusters].copy()
         self._bank = predictive_bank(state.bank, self.family_, state.n_clusters)
 
-    def _encoded(self, X: Any) -> np.ndarray:
-        """Turn new rows into what kernels read."""
-        rows = self._numbers(X)
-        open_to_gaps = column_families(self.family_) if has_gaps(rows) else self.family_
-        return open_to_gaps.encode(rows, self.schema_.names())
-
-    def _numbers(self, X: Any) -> np.ndarray:
-        """Turn new rows into numbers, gaps into NaN."""
+    def _read_new(self, X: Any) -> list[Raw]:
+        """Return the columns of new rows."""
         check_is_fitted(self)
-        rows = self.schema_.matrix(read_table(self, X, reset=False))
-        checks.finite_or_gap(rows, self.schema_.names())
-        return rows
+        return read_table(self, X, reset=False)
 
-    def _in_chunks(self, X: Any, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Apply `reduce` to the scores of new rows."""
-        return self._scored(self._encoded(X), reduce)
+    def _as_numbers(self, table: list[Raw]) -> np.ndarray:
+        """Turn columns into numbers, gaps into NaN."""
+        return self.schema_.matrix(table)
+
+    def _encoded(self, numbers: np.ndarray) -> np.ndarray:
+        """Turn numbers into what kernels read."""
+        family = Mixed.of(self.family_) if has_gaps(numbers) else self.family_
+        return family.encode(numbers, self.schema_.names())
+
+    def _new_rows(self, X: Any) -> np.ndarray:
+        """Turn new rows into what kernels read."""
+        return self._encoded(self._as_numbers(self._read_new(X)))
 
     def _scored(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to the scores of encoded rows."""
         weights = self._process.log_seating(self.cluster_sizes_)
-        if has_gaps(rows) and not isinstance(self.family_, Mixed):
-            return reduce(scores_with_gaps(rows, weights, self._chair_families()))
         return reduced_scores(rows, weights, self._bank, self.family_, reduce)
-
-    def _chair_families(self) -> list[Family]:
-        """Return what each cluster has learned as a prior of its own, and the prior of a new one."""
-        return [self.family_.posterior(self._bank, k) for k in range(self.n_clusters_ + 1)]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new cluster."""
-        best = self._in_chunks(X, lambda scores: scores.argmax(axis=1))
+        best = self._scored(self._new_rows(X), lambda scores: scores.argmax(axis=1))
         return np.where(best == self.n_clusters_, -1, best).astype(np.int32)
+
+    def _chances_and_density(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `predict_proba` and `score_samples` do, in one pass."""
+
+        def both(scores: np.ndarray) -> np.ndarray:
+            density = log_sum(scores)[:, None]
+            return np.hstack([np.exp(scores - density), density])
+
+        told = self._scored(self._encoded(numbers), both)
+        return told[:, :-1], told[:, -1]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
-        return self._in_chunks(X, lambda scores: np.exp(scores - log_sum(scores)[:, None]))
+        return self._scored(self._new_rows(X), lambda scores: np.exp(scores - log_sum(scores)[:, None]))
 
     def describe(self) -> Description:
         """Say what sets each cluster apart: typical values, and how much evidence each column is.
@@ -200,9 +196,10 @@ class Mixture(ClusterMixin, BaseEstimator):
         >>> bool(np.allclose(why.by_size + why.by_column.sum(axis=1), why.log_odds))
         True
         """
-        rows = column_families(self.family_).encode(self._numbers(X), self.schema_.names())
+        numbers = self._as_numbers(self._read_new(X))
+        rows = Mixed.of(self.family_).encode(numbers, self.schema_.names())
         weights = self._process.log_seating(self.cluster_sizes_)
-        scores = self._in_chunks(X, np.copy)
+        scores = self._scored(self._encoded(numbers), np.copy)
         return explained(self.family_, self._bank, rows, scores, weights, self.schema_.labels())
 
     def impute(self, X: Any, return_spread: bool = False) -> Any:
@@ -232,10 +229,9 @@ class Mixture(ClusterMixin, BaseEstimator):
         >>> bool(abs(filled[0, 2] - 1.4) < 0.2)
         True
         """
-        rows = self._encoded(X)
+        raw, columns, found = self._read_new(X), self.schema_.columns, {}
+        rows = self._encoded(self._as_numbers(raw))
         chances = self._scored(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
-        raw, columns = read_table(self, X, reset=False), self.schema_.columns
-        found = {}
         for place, (j, fill) in enumerate(
             zip(self.schema_.used, fills(self.family_, self._bank, rows, chances), strict=True)
         ):
@@ -258,7 +254,7 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, its cluster integrated out."""
-        return self._in_chunks(X, log_sum)
+        return self._scored(self._new_rows(X), log_sum)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log density of the rows."""

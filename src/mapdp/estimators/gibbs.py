@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from mapdp import checks
 from mapdp.concentration import GammaPrior, make_prior
 from mapdp.diagnostics import RafteryLewis, least_sweeps, to_arviz
-from mapdp.estimators.base import Mixture, cores, generator, teller_of_sweeps
+from mapdp.estimators.base import Mixture, cores, generator
+from mapdp.estimators.telling import teller_of_sweeps
 from mapdp.family import Family
 from mapdp.model import seated, state_log_joint
 from mapdp.predictive import log_density
@@ -20,7 +21,7 @@ from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
 from mapdp.sampling.similarity import coclustering, share_of_each
 from mapdp.search import starts
-from mapdp.tables import Raw, as_matrix, read_table
+from mapdp.tables import Raw, read_table
 
 UNTIL_CONTENT = "raftery-lewis"
 
@@ -162,9 +163,8 @@ class GibbsDPM(Mixture):
         """
         process, prior = make_process(self.alpha, self.discount, self.process), self._alpha_prior()
         self._check()
-        self._rows = self._read(
-            read_table(self, X, reset=True)
-        ).copy()  # densities are worked out from them later
+        rows = self._read(read_table(self, X, reset=True))
+        self._rows = rows.copy()  # densities are worked out from them later
         self.raftery_lewis_: list[RafteryLewis] = []
         self._coclustering: np.ndarray | None = None
         posterior = Posterior(self._rows, self.family_, process, prior, self.collapsed)
@@ -185,15 +185,9 @@ class GibbsDPM(Mixture):
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = self.collapsed
         return tags
 
-    def _read(self, table: list[Raw], counted: np.ndarray | None = None) -> np.ndarray:
-        """Turn the rows into what kernels read; parameters are not drawn for rows with gaps."""
-        if not self.collapsed:
-            checks.finite(as_matrix(table), None)
-        return super()._read(table, counted)
-
-    def _numbers(self, X: Any) -> np.ndarray:
-        """Turn new rows into numbers; without gaps, where those that were fitted had none to have."""
-        rows = super()._numbers(X)
+    def _as_numbers(self, table: list[Raw]) -> np.ndarray:
+        """Turn columns into numbers; parameters are not drawn for rows with gaps."""
+        rows = super()._as_numbers(table)
         if not self.collapsed:
             checks.finite(rows, self.schema_.names())
         return rows
@@ -275,7 +269,7 @@ class GibbsDPM(Mixture):
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, averaged over the kept samples."""
-        rows = self._encoded(X)
+        rows = self._new_rows(X)
         total = np.full(len(rows), -np.inf)
         for labels, alpha in zip(self.samples_, self._kept.alpha.flat, strict=True):
             process = self._process_with(float(alpha))

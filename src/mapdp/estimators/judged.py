@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mapdp import checks
-from mapdp.estimators.base import Mixture, cores, generator, teller_of_sweeps
+from mapdp.estimators.base import Mixture, cores, generator
+from mapdp.estimators.telling import teller_of_sweeps
 from mapdp.model import seated, state_log_joint
 from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
@@ -81,7 +82,7 @@ class Judged(Mixture):
                 "uncertainty does not know weights, groups and known labels, with which this was fitted. "
                 "Hint: predict_proba tells how sure rows are, given the clusters."
             )
-        rows = self._encoded(X)
+        rows = self._new_rows(X)
         if np.isnan(rows).any() and not self.family_.has_columns:
             raise ValueError(
                 f"uncertainty needs rows without gaps for {type(self.family_).__name__}, whose columns are "

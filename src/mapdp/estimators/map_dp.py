@@ -13,20 +13,22 @@ from mapdp import checks, selection
 from mapdp.concentration import alpha_for, make_prior
 from mapdp.estimators.base import cores, generator
 from mapdp.estimators.judged import Judged
+from mapdp.estimators.telling import Teller
+from mapdp.families import Mixed
 from mapdp.family import Family
 from mapdp.model import state_log_joint
-from mapdp.moments import outlined
+from mapdp.moments import has_gaps, outlined
 from mapdp.process import Process, make_process
-from mapdp.search import searches, starts
-from mapdp.search.blocks import Ties, Untied, column_by_column, of_blocks, tie, untied
+from mapdp.search import searches
+from mapdp.search import starts as start_names
+from mapdp.search.blocks import Ties, Untied, of_blocks, tie, untied
 from mapdp.search.filling import search_and_fill
 from mapdp.search.run import Found, Problem
-from mapdp.search.searches import Start
+from mapdp.search.searches import Start, plan_starts
 from mapdp.state import predictive_bank
 from mapdp.tables import Raw, read_table
-from mapdp.trace import Init, Step, StoppedError, adjusted_rand
+from mapdp.trace import Step
 
-ALPHA_RULES = ("auto", "map", "nll", "cv")
 _MANY = 20_000  # rows from which alpha is learned along with the partition, as a grid then costs more
 
 
@@ -75,11 +77,11 @@ class MAPDP(Judged):
     tol : float, default 0.0
         A sweep that raises the log joint by no more than this is the last one.
     random_state : int, Generator or None, default None
-        Seed of the order in which a sequential start seats the rows, and of the guesses of the search;
-        None seats the rows in row order. The same seed gives the same result, and so does None.
+        Seed of the order in which rows are seated, and of the guesses of the search; None seats them in
+        row order. The same seed gives the same result, and so does None.
     n_jobs : int, default None
-        Number of threads: for several starts, and for passes over many rows. None is one start at a
-        time, and every core for the passes. The result does not depend on it.
+        Number of threads, for several starts and for passes over many rows; the result does not depend
+        on it. None is one start at a time, and every core for the passes.
     verbose : int, default 0
         1 prints a line for each sweep and each round of moves.
     callback : callable, default None
@@ -128,6 +130,7 @@ class MAPDP(Judged):
     """
 
     _family_rules = (None, "auto", "cv")
+    _fills_gaps = True
 
     def __init__(
         self,
@@ -187,58 +190,51 @@ class MAPDP(Judged):
         self
         """
         self._check()
-        self._stopped = False
+        tell = Teller(self.verbose, self.callback)
         table = read_table(self, X, reset=True)
         ties = tie(len(table[0].cells), sample_weight, groups, y)
-        self._rule = self._alpha_rule(len(table[0].cells) if ties is None else len(ties.known))
-        problem = self._problem(table, None if ties is None else ties.counted())
         self._has_ties = ties is not None
-        rows, problem = problem.X, problem if ties is None else of_blocks(problem, ties)
-        starts_ = self._starts(len(rows), ties)
-        if np.isnan(problem.X.sum(dtype=np.float64)) and not self.family_.has_columns:
-            choice = search_and_fill(problem, lambda p, labels: self._searched(p, starts_, labels))
-        else:
-            choice = self._searched(problem, starts_, None)
-        best, found, self.alphas_ = choice
-        self.converged_ = best.converged
-        if not best.converged and not self._stopped:
-            warnings.warn(
-                f"rows were still moving after max_iter={self.max_iter} sweeps. "
-                "Hint: raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self.log_joint_ = state_log_joint(best.state, best.process)
+        self._rule = self._alpha_rule(len(table[0].cells) if ties is None else len(ties.known))
+        of_rows = self._problem(table, None if ties is None else ties.counted(), tell)
+        problem = of_rows if ties is None else of_blocks(of_rows, ties)
+        best, found, self.alphas_ = self._solved(problem, self._starts(len(problem.X), ties))
+        self._report(best, found, tell.is_stopped)
         if ties is None:
             self._keep(best.state, best.process)
         else:
-            self._keep_untied(untied(best, problem, ties), rows, ties, best.process)
-        self.inits_ = [_compared(one, best) for one in found]
-        self.alpha_ = getattr(best.process, "alpha", math.nan)
-        self.trace_ = best.trace
-        self.n_iter_ = best.trace[-1].sweep
+            self._keep_untied(untied(best, problem, ties), of_rows.X, ties, best.process)
         return self
 
-    def _searched(self, problem: Problem, starts_: list[Start], labels: Any) -> selection.Choice:
-        """Search from all starts, or from labels that are known to be good."""
-        choose = {"nll": selection.by_joint, "cv": selection.by_cross_validation}.get(
-            self._rule, selection.as_given
-        )
-        if labels is not None:
-            starts_ = [starts_[0]._replace(init=labels)]
-        return choose(problem, self.search, starts_, effective_n_jobs(self.n_jobs))
+    def _solved(self, problem: Problem, starts: list[Start]) -> selection.Choice:
+        """Search from all starts; where cells are missing that depend on others, fill them in turn."""
+        choose = selection.RULES.get(self._rule, selection.as_given)
 
-    def _gaps_welcome(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows with gaps as they are: cells are searched for like clusters."""
-        return rows
+        def searched(problem: Problem, labels: Any) -> selection.Choice:
+            some = starts if labels is None else [starts[0]._replace(init=labels)]
+            return choose(problem, self.search, some, effective_n_jobs(self.n_jobs))
+
+        if has_gaps(problem.X) and not problem.family.has_columns:
+            return search_and_fill(problem, searched)
+        return searched(problem, None)
+
+    def _report(self, best: Found, found: list[Found], is_stopped: bool) -> None:
+        """Keep what is to be told of the search."""
+        self.converged_, self.trace_, self.n_iter_ = best.converged, best.trace, best.trace[-1].sweep
+        if not best.converged and not is_stopped:
+            warnings.warn(
+                f"rows still moved after max_iter={self.max_iter} sweeps. Hint: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.log_joint_ = state_log_joint(best.state, best.process)
+        self.inits_ = [one.beside(best) for one in found]
+        self.alpha_ = getattr(best.process, "alpha", math.nan)
 
     def _keep_untied(self, found: Untied, rows: np.ndarray, ties: Ties, process: Process) -> None:
         """Remember what was found for blocks in terms of rows; rows that count for nothing join last."""
-        self.family_ = column_by_column(self.family_)
         self._process = process.counted_as(None)
         self.n_clusters_ = len(found.sizes)
-        whole = (ties.weights == np.floor(ties.weights)).all()
-        self.cluster_sizes_ = found.sizes.astype(np.int64) if whole else found.sizes
+        self.cluster_sizes_ = found.sizes
         self.known_labels_ = found.known
         self._bank = predictive_bank(found.bank, self.family_, self.n_clusters_)
         self.labels_ = np.empty(len(rows), dtype=np.int32)
@@ -259,7 +255,7 @@ class MAPDP(Judged):
     def _check(self) -> None:
         """Check the parameters before any work."""
         if isinstance(self.alpha, str):
-            checks.one_of("alpha", self.alpha, ALPHA_RULES, "a positive number or ")
+            checks.one_of("alpha", self.alpha, ("auto", "map", *selection.RULES), "a positive number or ")
         told = [name for name in ("process", "expected_clusters") if getattr(self, name) is not None]
         if told and (self.alpha != "auto" or len(told) > 1):
             raise ValueError(
@@ -272,20 +268,21 @@ class MAPDP(Judged):
         checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, searches.NAMES)
         if isinstance(self.init, str):
-            checks.one_of("init", self.init, starts.NAMES)
+            checks.one_of("init", self.init, start_names.NAMES)
         checks.whole("n_init", self.n_init, 1)
 
-    def _problem(self, table: list[Raw], counted: np.ndarray | None) -> Problem:
+    def _problem(self, table: list[Raw], counted: np.ndarray | None, tell: Teller) -> Problem:
         """Return what the search is to solve."""
         rows = self._read(table, counted)
         prior = make_prior(self.alpha_prior) if self._rule == "map" else None
         process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
-        limits = (self.max_iter, self.tol, cores(self.n_jobs), self._tell)
+        limits = (self.max_iter, self.tol, cores(self.n_jobs), tell)
         problem = Problem(rows, outlined(rows), self.family_, process, prior, *limits)
         if isinstance(self.family, str):
             told = problem if counted is None else problem.among(counted)
             families = [self.schema_.family(told.X, scale) for scale in selection.SCALES]
-            self.family_ = selection.choose_family(told, families, self.family, self.search)
+            family = selection.choose_family(told, families, self.family, self.search)
+            self.family_ = Mixed.of(family) if isinstance(self.family_, Mixed) else family
         return problem._replace(family=self.family_)
 
     def _first_alpha(self, n_rows: int) -> Any:
@@ -296,36 +293,7 @@ class MAPDP(Judged):
         return 1.0 if isinstance(self.alpha, str) else self.alpha
 
     def _starts(self, n_rows: int, ties: Ties | None) -> list[Start]:
-        """Return how each start begins; without a seed the first seats the rows in row order.
-
-        Every second start of a split-merge search is around seeds instead of sequential: the two
-        kinds get stuck in different places.
-        """
-        given = self.init
-        if ties is not None:
-            n_rows = len(ties.known)
-            if not isinstance(given, str):
-                _, first = np.unique(ties.block_of, return_index=True)
-                given = np.asarray(given)[ties.rows[first]]
-        chosen, order = [], np.arange(n_rows, dtype=np.int32)
-        mixed = self.search == "split-merge" and isinstance(self.init, str) and self.init == "sequential"
-        for number, rng in enumerate(generator(self.random_state).spawn(self.n_init)):
-            shuffled = number > 0 or self.random_state is not None
-            init = "seeds" if mixed and number % 2 == 1 else given
-            chosen.append(Start(init, rng.permutation(order) if shuffled else order, rng))
-        return chosen
-
-    def _tell(self, step: Step) -> None:
-        if self.verbose:
-            print(step, flush=True)
-        if self.callback is not None and not self._stopped:
-            self._stopped = bool(self.callback(step))
-        if self._stopped:
-            raise StoppedError
-
-
-def _compared(found: Found, winner: Found) -> Init:
-    """Report one start beside the winner."""
-    same = found.state.labels is winner.state.labels
-    agreement = 1.0 if same else adjusted_rand(winner.state.labels, found.state.labels)
-    return Init(found.log_joint, found.state.n_clusters, agreement)
+        """Return how each start begins; without a seed the first seats the rows in row order."""
+        init = self.init if ties is None or isinstance(self.init, str) else ties.of_blocks(self.init)
+        rngs = generator(self.random_state).spawn(self.n_init)
+        return plan_starts(init, self.search, n_rows, rngs, in_row_order=self.random_state is None)

@@ -12,9 +12,9 @@ import numpy as np
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
-from mapdp.exact import added, several, squares_about_mean, two_product
+from mapdp.exact import accumulate, added, several, squares_about_mean, two_product
 from mapdp.families.cells import BELL, Cell, Sums
-from mapdp.family import SCALE_HINT, Family, Parameters
+from mapdp.family import SCALE_HINT, Located, Parameters
 from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_of_product, log_rising, times
 
@@ -49,7 +49,7 @@ class DiagonalGaussianBank(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DiagonalGaussian(Family):
+class DiagonalGaussian(Located):
     """Gaussian clusters with independent columns; the Normal-Gamma prior of the paper.
 
     Parameters
@@ -94,16 +94,6 @@ class DiagonalGaussian(Family):
         mean, variance = column_moments(np.asarray(X))
         rate = np.where(variance > 0, checks.positive("scale", scale, SCALE_HINT) ** 2 * variance, 1.0)
         return cls(mean=mean, strength=10.0 / len(X), shape=1.0, rate=rate)
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return len(self.mean)
-
-    @property
-    def origin(self) -> np.ndarray:
-        """Rows are measured from the prior mean."""
-        return self.mean
 
     def new_bank(self, capacity: int) -> DiagonalGaussianBank:
         """Return the arrays of a bank with `capacity` chairs."""
@@ -172,12 +162,8 @@ def clear(bank, k):
 @inlined
 def _add(bank, j, k, number, lost, square, square_lost):
     """Add to the exact sums of column j on chair k."""
-    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], number, lost)
-    bank.sum_high[j, k] = s
-    bank.sum_low[j, k] = e
-    s, e = added(bank.square_high[j, k], bank.square_low[j, k], square, square_lost)
-    bank.square_high[j, k] = s
-    bank.square_low[j, k] = e
+    accumulate(bank.sum_high, bank.sum_low, j, k, number, lost)
+    accumulate(bank.square_high, bank.square_low, j, k, square, square_lost)
 
 
 @family.insert.on(DiagonalGaussianBank)

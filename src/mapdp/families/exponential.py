@@ -13,7 +13,7 @@ from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
-from mapdp.exact import added, several
+from mapdp.exact import accumulate, added, several
 from mapdp.families.cells import WAIT, Cell, Sums
 from mapdp.family import SCALE_HINT, Family, Parameters
 from mapdp.special import log, log_of_product, log_rising, times
@@ -138,26 +138,18 @@ def clear(bank, k):
         bank.sum_high[j, k] = bank.sum_low[j, k] = 0.0
 
 
-@inlined
-def _add(bank, j, k, number, lost):
-    """Add to the exact sum of column j on chair k."""
-    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], number, lost)
-    bank.sum_high[j, k] = s
-    bank.sum_low[j, k] = e
-
-
 @family.insert.on(ExponentialBank)
 def insert(bank, k, x):
     bank.n[k] += 1.0
     for j in range(x.shape[0]):
-        _add(bank, j, k, x[j], 0.0)
+        accumulate(bank.sum_high, bank.sum_low, j, k, x[j], 0.0)
 
 
 @family.remove.on(ExponentialBank)
 def remove(bank, k, x):
     bank.n[k] -= 1.0
     for j in range(x.shape[0]):
-        _add(bank, j, k, -x[j], 0.0)
+        accumulate(bank.sum_high, bank.sum_low, j, k, -x[j], 0.0)
 
 
 @family.pour.on(ExponentialBank)
@@ -165,7 +157,7 @@ def pour(bank, k, other, j, times):
     bank.n[k] += times * other.n[j]
     for d in range(bank.sum_high.shape[0]):
         total, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
-        _add(bank, d, k, total, lost)
+        accumulate(bank.sum_high, bank.sum_low, d, k, total, lost)
 
 
 @inlined

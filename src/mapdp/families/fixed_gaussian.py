@@ -12,9 +12,9 @@ import numpy as np
 from mapdp import checks, family
 from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
-from mapdp.exact import added, several, two_product
+from mapdp.exact import accumulate, added, several, two_product
 from mapdp.families.cells import FIXED_BELL, Cell, Sums
-from mapdp.family import SCALE_HINT, Family, Parameters
+from mapdp.family import SCALE_HINT, Located, Parameters
 from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log
 
@@ -42,7 +42,7 @@ class FixedGaussianBank(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FixedGaussian(Family):
+class FixedGaussian(Located):
     """Gaussian clusters with a known variance in each column.
 
     Parameters
@@ -83,16 +83,6 @@ class FixedGaussian(Family):
         mean, variance = column_moments(np.asarray(X))
         squared = checks.positive("scale", scale, SCALE_HINT) ** 2
         return cls(mean, squared, np.where(variance > 0, squared * variance, 1.0))
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return len(self.mean)
-
-    @property
-    def origin(self) -> np.ndarray:
-        """Rows are measured from the prior mean."""
-        return self.mean
 
     def new_bank(self, capacity: int) -> FixedGaussianBank:
         """Return the arrays of a bank with `capacity` chairs."""
@@ -149,9 +139,7 @@ def _add_row(bank, k, x, sign):
     bank.n[k] += sign
     high, low = bank.square_high[k], bank.square_low[k]
     for j in range(x.shape[0]):
-        s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], sign * x[j], 0.0)
-        bank.sum_high[j, k] = s
-        bank.sum_low[j, k] = e
+        accumulate(bank.sum_high, bank.sum_low, j, k, sign * x[j], 0.0)
         square, lost = two_product(x[j] * bank.prior.precision[j], x[j])
         high, low = added(high, low, sign * square, sign * lost)
     bank.square_high[k] = high
@@ -177,9 +165,7 @@ def pour(bank, k, other, j, times):
     bank.square_low[k] = low
     for d in range(bank.mean.shape[0]):
         more, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
-        s, e = added(bank.sum_high[d, k], bank.sum_low[d, k], more, lost)
-        bank.sum_high[d, k] = s
-        bank.sum_low[d, k] = e
+        accumulate(bank.sum_high, bank.sum_low, d, k, more, lost)
 
 
 @family.refresh.on(FixedGaussianBank)

@@ -13,13 +13,13 @@ from scipy import stats
 from mapdp import checks
 from mapdp.families.cells import BELL, Cell, Sums
 from mapdp.families.gaussian_bank import GaussianBank, Prior
-from mapdp.family import SCALE_HINT, Family, Parameters
+from mapdp.family import SCALE_HINT, Located, Parameters
 from mapdp.linalg import is_positive_definite
 from mapdp.moments import column_moments
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Gaussian(Family):
+class Gaussian(Located):
     """Gaussian clusters with full covariance; the Normal-Wishart prior.
 
     Parameters
@@ -80,16 +80,6 @@ class Gaussian(Family):
     def scratch_rows(self) -> int:  # type: ignore[override]
         """Scoring solves for D residuals."""
         return self.n_features
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return len(self.mean)
-
-    @property
-    def origin(self) -> np.ndarray:
-        """Rows are measured from the prior mean."""
-        return self.mean
 
     def _spread(self, n_features: int) -> Self:
         mean, scale = np.repeat(self.mean, n_features), self.scale[0, 0] * np.eye(n_features)

@@ -14,10 +14,10 @@ import numpy as np
 from mapdp import family
 from mapdp._jit import inlined
 from mapdp.checks import Names, column_name
-from mapdp.exact import added, several
+from mapdp.exact import accumulate, added, several
 from mapdp.families import cells, levels, numbers
 from mapdp.families.cells import COUNT, LEVELS, REMEMBERED, TRIALS, CellBank, Sums
-from mapdp.family import Bank, Family, Parameters
+from mapdp.family import Bank, Family, Parameters, rows_side_by_side
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +59,9 @@ class Mixed(Family):
 
     @classmethod
     def of(cls, family: Family) -> Self:
-        """Return the same model for rows with gaps; columns must be independent within a cluster."""
+        """Return what a family says of each column by itself: the same model, where it has columns."""
+        if isinstance(family, cls):
+            return family
         return cls([family.column(j) for j in range(family.n_features)])
 
     @property
@@ -119,12 +121,7 @@ class Mixed(Family):
 
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one encoded row for each drawn cluster."""
-        rows, rest = [], parameters
-        for column in self.columns:
-            taken = len(column.sample_parameters(0, rng))
-            rows.append(column.sample_rows(rest[:taken], rng))
-            rest = rest[taken:]
-        return np.hstack(rows)
+        return rows_side_by_side(self.columns, parameters, rng)
 
 
 def _encoded(column: Family, cells: np.ndarray, names: Names) -> np.ndarray:
@@ -147,12 +144,8 @@ def clear(bank, k):
 @inlined
 def _add(bank, j, k, number, lost, square, square_lost):
     """Add to the exact sums of column j on chair k."""
-    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], number, lost)
-    bank.sum_high[j, k] = s
-    bank.sum_low[j, k] = e
-    s, e = added(bank.second_high[j, k], bank.second_low[j, k], square, square_lost)
-    bank.second_high[j, k] = s
-    bank.second_low[j, k] = e
+    accumulate(bank.sum_high, bank.sum_low, j, k, number, lost)
+    accumulate(bank.second_high, bank.second_low, j, k, square, square_lost)
 
 
 @inlined

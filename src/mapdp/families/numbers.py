@@ -4,7 +4,7 @@ from mapdp._jit import inlined
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.exact import squares_about_mean, two_product
 from mapdp.families.cells import BELL, COUNT, FIXED_BELL, WAIT
-from mapdp.special import LOG_2PI, log, log_gamma_half_step, log_rising
+from mapdp.special import LOG_2PI, log, log_beta_step, log_gamma_half_step, log_rising
 
 _FEWEST = 1e-12  # cells; real weights that came and went leave less behind
 
@@ -73,13 +73,6 @@ def chances(numbers, j, s, n):
     """Return pseudo-counts of success and of failure after n cells with the sum s."""
     success = numbers[0, j] + n * numbers[2, j] + numbers[3, j] * s
     return success, numbers[1, j] + n * numbers[4, j] + numbers[5, j] * s
-
-
-@inlined
-def log_beta_step(success, failure, more_success, more_failure):
-    """Return log B(a + s, b + f) - log B(a, b)."""
-    both = log_rising(success + failure, more_success + more_failure)
-    return log_rising(success, more_success) + log_rising(failure, more_failure) - both
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy as np
 from mapdp import family
 from mapdp.checks import Names
 from mapdp.families.cells import Sums
-from mapdp.family import Bank, Family, Parameters
+from mapdp.family import Bank, Family, Parameters, rows_side_by_side
 
 
 class Prior(NamedTuple):
@@ -152,12 +152,7 @@ class Product(Family):
 
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one encoded row for each drawn cluster."""
-        rows, rest = [], parameters
-        for part, _ in self.parts:
-            taken = len(part.sample_parameters(0, rng))
-            rows.append(part.sample_rows(rest[:taken], rng))
-            rest = rest[taken:]
-        return np.hstack(rows)
+        return rows_side_by_side([part for part, _ in self.parts], parameters, rng)
 
 
 @family.clear.on(ProductBank)

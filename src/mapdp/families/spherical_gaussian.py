@@ -13,7 +13,7 @@ from mapdp import checks, family
 from mapdp._lanes import LANES, load, spread, store
 from mapdp.families import fixed_gaussian as fixed
 from mapdp.families.cells import BELL, Cell, Sums
-from mapdp.family import SCALE_HINT, Family, Parameters
+from mapdp.family import SCALE_HINT, Located, Parameters
 from mapdp.moments import column_moments
 from mapdp.special import LOG_2PI, log, log_rising
 
@@ -47,7 +47,7 @@ class SphericalGaussianBank(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SphericalGaussian(Family):
+class SphericalGaussian(Located):
     """Gaussian clusters with the same variance in every column, unknown and their own.
 
     Parameters
@@ -95,16 +95,6 @@ class SphericalGaussian(Family):
         mean, variance = column_moments(np.asarray(X))
         rate = checks.positive("scale", scale, SCALE_HINT) ** 2
         return cls(mean, 10.0 / len(X), 1.0, rate, np.sqrt(np.where(variance > 0, variance, 1.0)))
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return len(self.mean)
-
-    @property
-    def origin(self) -> np.ndarray:
-        """Rows are measured from the prior mean."""
-        return self.mean
 
     def new_bank(self, capacity: int) -> SphericalGaussianBank:
         """Return the arrays of a bank with `capacity` chairs."""

@@ -16,7 +16,7 @@ from mapdp._lanes import LANES, load, spread, store
 from mapdp.checks import Names
 from mapdp.families.cells import REMEMBERED, TRIALS, Cell, Sums
 from mapdp.family import Family, Parameters
-from mapdp.special import log_rising
+from mapdp.special import log_beta_step, log_rising
 
 _CHANCE_HINT = "1.0 makes all chances equally probable."
 
@@ -177,13 +177,6 @@ def refresh(bank, k):
         bank.failure[j, k] = prior.failure[j] + n * prior.failures[0, j] + prior.failures[1, j] * total
 
 
-@inlined
-def _log_beta_step(success, failure, more_success, more_failure):
-    """Return log B(a + s, b + f) - log B(a, b)."""
-    both = log_rising(success + failure, more_success + more_failure)
-    return log_rising(success, more_success) + log_rising(failure, more_failure) - both
-
-
 @family.log_predictive.on(TrialsBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
     shared = _log_orders(bank, x)
@@ -191,7 +184,7 @@ def log_predictive(bank, x, n_chairs, scores, scratch):
         total = load(scores, k) + spread(shared)
         for j in range(x.shape[0]):
             s, f = _linear(bank.prior.successes, j, x[j]), _linear(bank.prior.failures, j, x[j])
-            total += _log_beta_step(load(bank.success[j], k), load(bank.failure[j], k), s, f)
+            total += log_beta_step(load(bank.success[j], k), load(bank.failure[j], k), s, f)
         store(scores, k, total)
 
 
@@ -200,7 +193,7 @@ def log_leave_one_out(bank, k, x):
     total = _log_orders(bank, x)
     for j in range(x.shape[0]):
         s, f = _linear(bank.prior.successes, j, x[j]), _linear(bank.prior.failures, j, x[j])
-        total += _log_beta_step(bank.success[j, k] - s, bank.failure[j, k] - f, s, f)
+        total += log_beta_step(bank.success[j, k] - s, bank.failure[j, k] - f, s, f)
     return total
 
 
@@ -210,5 +203,5 @@ def log_marginal(bank, k):
     for j in range(bank.total.shape[0]):
         s = n * prior.successes[0, j] + prior.successes[1, j] * bank.total[j, k]
         f = n * prior.failures[0, j] + prior.failures[1, j] * bank.total[j, k]
-        total += _log_beta_step(prior.success[j], prior.failure[j], s, f)
+        total += log_beta_step(prior.success[j], prior.failure[j], s, f)
     return total

@@ -6,13 +6,12 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from mapdp.families import Blocks, Mixed
-from mapdp.family import Bank, Family
+from mapdp.families import Blocks
+from mapdp.family import Bank
 from mapdp.model import seated
-from mapdp.moments import outlined
+from mapdp.moments import has_gaps, outlined
 from mapdp.process import Process
 from mapdp.search.run import Found, Problem
-from mapdp.state import State
 from mapdp.tables import is_gap
 
 _MANY_TIMES = 100  # rows for one: beyond that a prior is made from each row once, to save memory
@@ -32,6 +31,11 @@ class Ties(NamedTuple):
         if not whole or self.weights.sum() > _MANY_TIMES * len(self.rows):
             return self.rows
         return np.repeat(self.rows, self.weights.astype(np.int64))
+
+    def of_blocks(self, values: Any) -> np.ndarray:
+        """Return the value of each block's first row."""
+        _, first = np.unique(self.block_of, return_index=True)
+        return np.asarray(values)[self.rows[first]]
 
 
 def tie(n_rows: int, sample_weight: Any, groups: Any, y: Any) -> Ties | None:
@@ -123,28 +127,22 @@ def _components(names: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def of_blocks(problem: Problem, ties: Ties) -> Problem:
-    """Return the problem whose rows are blocks."""
+    """Return the problem whose rows are blocks; a family whose columns are independent must be `Mixed`."""
     X = np.ascontiguousarray(problem.X[ties.rows])
-    if not problem.family.has_columns and np.isnan(X).any():
+    if not problem.family.has_columns and has_gaps(X):
         raise ValueError(
             f"gaps beside weights, groups or known labels need independent columns, got "
             f"{type(problem.family).__name__}. Hint: fill the gaps first, or use DiagonalGaussian."
         )
     _check_weights(ties, problem.process)
     tagged = (ties.known >= 0).astype(np.float64)
-    family = column_by_column(problem.family)
-    blocks = Blocks(family, X, ties.block_of, ties.weights, tagged, problem.process.discount)
+    blocks = Blocks(problem.family, X, ties.block_of, ties.weights, tagged, problem.process.discount)
     outline = np.zeros((len(tagged), X.shape[1]))
     np.add.at(outline, ties.block_of, outlined(X))
     outline /= np.bincount(ties.block_of)[:, None]
     numbers = np.arange(len(tagged), dtype=np.float64)[:, None]
     process = problem.process.counted_as(float(ties.weights.sum()))
     return problem._replace(X=numbers, outline=outline, family=blocks, process=process, n_threads=1)
-
-
-def column_by_column(family: Family) -> Family:
-    """Return the same model as `Mixed` where its columns are independent: blocks are compiled for that."""
-    return family if isinstance(family, Mixed) or not family.has_columns else Mixed.of(family)
 
 
 def _check_weights(ties: Ties, process: Process) -> None:
@@ -161,8 +159,7 @@ class Untied(NamedTuple):
 
     labels: np.ndarray  # (M,) of the rows that count for something
     known: np.ndarray  # (K,) label that each cluster was told, -1 for none
-    sizes: np.ndarray  # (K,) what its rows count for
-    state: State  # of blocks, clusters numbered by falling size
+    sizes: np.ndarray  # (K,) what its rows count for, whole where that is
     bank: Bank  # of the rows' own family
 
 
@@ -176,4 +173,7 @@ def untied(found: Found, problem: Problem, ties: Ties) -> Untied:
     known = np.full(len(sizes), -1, dtype=np.int64)
     told = ties.known >= 0
     known[state.labels[told]] = ties.known[told]
-    return Untied(state.labels[ties.block_of], known, np.sort(sizes)[::-1], state, state.bank.chairs)
+    sizes = np.sort(sizes)[::-1]
+    whole = (ties.weights == np.floor(ties.weights)).all()
+    counts = sizes.astype(np.int64) if whole else sizes
+    return Untied(state.labels[ties.block_of], known, counts, state.bank.chairs)

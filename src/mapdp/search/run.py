@@ -17,7 +17,7 @@ from mapdp.model import seated, state_log_joint
 from mapdp.process import PitmanYor, Process
 from mapdp.search.frozen import survey
 from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown, reweighted
-from mapdp.trace import Step
+from mapdp.trace import Init, Step, adjusted_rand
 
 _BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
 
@@ -55,6 +55,12 @@ class Found(NamedTuple):
     log_joint: float  # with the prior of alpha where that is learned
     trace: list[Step]
     converged: bool
+
+    def beside(self, winner: "Found") -> Init:
+        """Return where this start ended, compared with the one that won."""
+        own, best = self.state.labels, winner.state.labels
+        agreement = 1.0 if own is best else adjusted_rand(best, own)
+        return Init(self.log_joint, self.state.n_clusters, agreement)
 
 
 def compact(labels: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Knows the searches by name, and how several starts compete."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -26,6 +26,22 @@ class Start(NamedTuple):
     init: object  # a name, labels or a state
     order: np.ndarray  # (N,) in which rows are seated
     rng: np.random.Generator
+
+
+def plan_starts(
+    init: object, name: str, n_rows: int, rngs: Sequence[np.random.Generator], *, in_row_order: bool
+) -> list[Start]:
+    """Return how each start of a search begins; the first may seat the rows in row order.
+
+    Every second start of a split-merge search is around seeds instead of sequential: the two kinds get
+    stuck in different places.
+    """
+    order, starts = np.arange(n_rows, dtype=np.int32), []
+    by_seeds = name == "split-merge" and isinstance(init, str) and init == "sequential"
+    for number, rng in enumerate(rngs):
+        seats = order if in_row_order and number == 0 else rng.permutation(order)
+        starts.append(Start("seeds" if by_seeds and number % 2 == 1 else init, seats, rng))
+    return starts
 
 
 def icm(run: Run, _: np.random.Generator) -> bool:
