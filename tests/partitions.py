@@ -39,11 +39,19 @@ class ExactModel:
         return self._priors[sizes]
 
     def log_joint(self, labels) -> float:
-        clusters: dict[int, list[int]] = {}
-        for i, k in enumerate(labels):
-            clusters.setdefault(int(k), []).append(i)
-        likelihood = sum(self.log_marginal(tuple(rows)) for rows in clusters.values())
-        return likelihood + self.log_prior(tuple(sorted(map(len, clusters.values()))))
+        return self.log_joint_of(clusters_of(labels))
+
+    def log_joint_of(self, clusters: tuple[tuple[int, ...], ...]) -> float:
+        likelihood = sum(map(self.log_marginal, clusters))
+        return likelihood + self.log_prior(tuple(sorted(map(len, clusters))))
+
+
+def clusters_of(labels) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of each cluster."""
+    clusters: dict[int, list[int]] = {}
+    for i, k in enumerate(labels):
+        clusters.setdefault(int(k), []).append(i)
+    return tuple(map(tuple, clusters.values()))
 
 
 def canonical(labels: np.ndarray) -> tuple[int, ...]:

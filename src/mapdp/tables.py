@@ -33,7 +33,7 @@ class Raw(NamedTuple):
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     """Return the columns of X; remember their names where `reset`."""
     _check_names(X)
-    frame = nw.from_native(X, pass_through=True)
+    frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("X must be a table in memory, got a lazy one. Hint: X.collect().")
     if isinstance(frame, nw.DataFrame):

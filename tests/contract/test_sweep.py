@@ -33,16 +33,16 @@ def test_joint_of_every_partition_is_exact(case, process, rng):
 @over_families
 @over_processes
 def test_labels_are_those_of_the_naive_algorithm_after_every_sweep(case, process, rng):
-    X = case.rows(rng, 40)
+    X = case.rows(rng, 30)
     encoded = case.family.encode(X)
-    order = rng.permutation(40).astype(np.int32)
+    order = rng.permutation(30).astype(np.int32)
     run = run_from(encoded, case.family, process)
-    naive = naive_sweep(case.family, process, X, np.full(40, -1), order)
+    naive = naive_sweep(case.family, process, X, np.full(30, -1), order)
     run.start(order)
-    for _ in range(4):
+    for _ in range(3):
         assert canonical(run.state.labels) == canonical(naive)
-        run.record("sweep", run.visit(np.arange(40, dtype=np.int32)))
-        naive = naive_sweep(case.family, process, X, naive, range(40))
+        run.record("sweep", run.visit(np.arange(30, dtype=np.int32)))
+        naive = naive_sweep(case.family, process, X, naive, range(30))
 
 
 @over_families
@@ -63,18 +63,18 @@ def test_a_survey_finds_by_how_much_each_row_prefers_its_chair(case, process, rn
 
 @over_families
 def test_settling_the_border_ends_where_nobody_moves(case, rng):
-    X, process = case.rows(rng, 100), PROCESSES["dp"]
+    X, process = case.rows(rng, 60), PROCESSES["dp"]
     encoded = case.family.encode(X)
-    runs = [run_from(encoded, case.family, process, rng.integers(0, 4, 100)) for _ in range(3)]
+    runs = [run_from(encoded, case.family, process, rng.integers(0, 4, 60)) for _ in range(3)]
     visited = []
     for run in runs:
-        run.start(np.arange(100, dtype=np.int32))
+        run.start(np.arange(60, dtype=np.int32))
         start, visit, seen = run.state.labels.copy(), run.visit, []
         run.visit = lambda rows, visit=visit, seen=seen: (seen.append(rows), visit(rows))[1]
         assert run.settle_border()
         visited.append((start, seen, run))
         assert (np.diff([step.log_joint for step in run.trace]) > -1e-9).all()
-        assert visit(np.arange(100, dtype=np.int32)) == 0
+        assert visit(np.arange(60, dtype=np.int32)) == 0
     start, seen, run = visited[0]
     naive = start
     for rows in seen:

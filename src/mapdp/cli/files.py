@@ -1,5 +1,6 @@
 """Knows tables as files: CSV and TSV (which may be gzipped), Parquet, Arrow, and standard input."""
 
+import collections
 import csv
 import functools
 import gzip
@@ -64,9 +65,9 @@ def _first_line(error: Exception) -> str:
 def _check(table: pa.Table, path: str) -> None:
     if table.num_rows == 0 or table.num_columns == 0:
         raise TroubleError(f"{_named(path)} holds no rows. Hint: the first line names the columns.")
-    twice = {name for name in table.column_names if table.column_names.count(name) > 1}
-    if twice:
-        raise TroubleError(f"{_named(path)} has two columns called {min(twice)!r}. Hint: rename one.")
+    name, n_times = collections.Counter(table.column_names).most_common(1)[0]
+    if n_times > 1:
+        raise TroubleError(f"{_named(path)} has two columns called {name!r}. Hint: rename one.")
 
 
 def _read_text(path: str) -> tuple[pa.Table, list[str]]:

@@ -276,7 +276,8 @@ class MAPDP(Judged):
         rows = self._read(table, counted)
         prior = make_prior(self.alpha_prior) if self._rule == "map" else None
         process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
-        limits = (self.max_iter, self.tol, cores(self.n_jobs), tell)
+        n_threads = cores(self.n_jobs) if len(rows) > _MANY else 1  # to count cores takes its time
+        limits = (self.max_iter, self.tol, n_threads, tell)
         problem = Problem(rows, outlined(rows), self.family_, process, prior, *limits)
         if isinstance(self.family, str):
             told = problem if counted is None else problem.among(counted)

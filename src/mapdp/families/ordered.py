@@ -6,6 +6,7 @@ sit on one level.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -101,10 +102,13 @@ class Ordered(Family):
         """Replace places among the levels by the levels."""
         return from_codes(X, self.levels)
 
+    @functools.cached_property
+    def _prior(self) -> cells.Prior:
+        return cells.make_prior([self.column(j).cell for j in range(self.n_features)])
+
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
-        prior = cells.make_prior([self.column(j).cell for j in range(self.n_features)])
-        return cells.make_bank(prior, capacity)
+        return cells.make_bank(self._prior, capacity)
 
     def sums(self, bank: CellBank, k: int) -> list[Sums]:
         """Return what each column of chair k knows."""
