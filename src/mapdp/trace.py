@@ -8,13 +8,16 @@ import numpy as np
 class Step(NamedTuple):
     """What one sweep, or one round of moves, did.
 
+    `move` is "start" or "sweep"; "survey" (nobody moves), "border" or "touched", which are about some of
+    the rows; "merge", "split", "divide" or "dissolve"; "alpha"; and "gibbs" of a sampler.
+
     Examples
     --------
     >>> print(Step("sweep", sweep=1, n_clusters=3, n_moved=7, n_emptied=0, log_joint=-12.5, seconds=0.01))
     sweep      1    3 clusters       7 rows moved  log joint -12.5000  0.01 s
     """
 
-    move: str  # "start", "sweep", "merge", "split", "divide", "dissolve", "alpha"; "gibbs" of a sampler
+    move: str
     sweep: int  # full sweeps so far
     n_clusters: int
     n_moved: int  # rows that changed their cluster

@@ -25,7 +25,7 @@ from mapdp.search.run import Problem, Run, compact, spare_for
 from mapdp.state import new_state
 
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
-_SEEDS = 8  # of a guess with many parts; fewer where there are not twice as many rows
+_SEEDS = 6  # of a guess with many parts; fewer where there are not twice as many rows
 _CAPACITY = 16  # chairs of a trial: the parts of a guess, and room for what settles out of them
 _SAMPLE = 2048  # rows that a guess is made from, or ...
 _CELLS = 16384  # ... as many as hold so many cells; the others of a larger group follow once it pays

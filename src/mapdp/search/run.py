@@ -19,6 +19,7 @@ from mapdp.search.frozen import survey
 from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown, reweighted
 from mapdp.trace import Init, Step, adjusted_rand
 
+_ROUGHLY = 2  # visits between two splits: more are lost on clusters that will be split again
 _BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
 
 
@@ -176,6 +177,13 @@ class Run:
     def settle_touched(self) -> None:
         """Settle the border of the clusters that the last move changed; the others are asked later."""
         self._settle_among(self._everyone[self._touched])
+
+    def visit_touched(self) -> None:
+        """Visit the rows of the clusters that the last move changed, a few times at most."""
+        rows = self._everyone[self._touched]
+        for _ in range(_ROUGHLY):
+            if self.record("touched", self.visit(rows)).n_moved == 0:
+                return
 
     def _settle_among(self, rows: np.ndarray) -> float:
         """Survey these rows and visit those with little lead until none moves; return the least lead."""

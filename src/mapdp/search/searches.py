@@ -58,9 +58,9 @@ def icm(run: Run, _: np.random.Generator) -> bool:
 def split_merge(run: Run, rng: np.random.Generator) -> bool:
     """Settle, then try the moves, until none raises the joint; False where sweeps ran out.
 
-    The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one. In a
-    large table one split follows another while only the clusters they change settle. Where alpha is
-    learned, it follows whenever the clusters have settled.
+    The cheapest come first: merges, splits of one cluster, fresh divisions of two, dissolving one. One
+    split follows another while only the clusters they change settle. Where alpha is learned, it follows
+    whenever the clusters have settled.
     """
     regrouper, large = Regrouper(run, rng), len(run.problem.X) > _LARGE
     while run.settle_border() if large else run.settle():
@@ -69,8 +69,11 @@ def split_merge(run: Run, rng: np.random.Generator) -> bool:
         split = merge(run) or regrouper.split()
         if not (split or regrouper.divide_pairs() or dissolve(run)):
             return True
-        while large and split:
-            run.settle_touched()
+        while split:
+            if large:
+                run.settle_touched()
+            else:
+                run.visit_touched()
             split = merge(run) or regrouper.split()
     return False
 
