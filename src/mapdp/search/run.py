@@ -21,6 +21,7 @@ from mapdp.trace import Init, Step, adjusted_rand
 
 _ROUGHLY = 2  # visits between two splits: more are lost on clusters that will be split again
 _BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
+_NARROW = 0.1  # the same, when they shift hardly at all
 
 
 class Problem(NamedTuple):
@@ -187,15 +188,28 @@ class Run:
 
     def _settle_among(self, rows: np.ndarray) -> float:
         """Survey these rows and visit those with little lead until none moves; return the least lead."""
-        lead = survey(self.problem.X, rows, self.state, self.problem.n_threads)
+        lead = self._lead(rows)
         self.n_sweeps += 1
         if lead.min() >= -MARGIN:
             self.record("survey", 0)
         else:
-            border = rows[lead < _BORDER]
-            while self.record("border", self.visit(border)).n_moved > 0:
-                continue
+            self._visit_border(rows[lead < _BORDER])
         return float(lead.min())
+
+    def _lead(self, rows: np.ndarray) -> np.ndarray:
+        """Return by how much each of these rows prefers where it sits."""
+        return survey(self.problem.X, rows, self.state, self.problem.n_threads)
+
+    def _visit_border(self, border: np.ndarray) -> None:
+        """Visit these rows until none of them moves.
+
+        After the first visit the clusters shift much less, so the border has a border of its own.
+        """
+        n_moved = self.record("border", self.visit(border)).n_moved
+        while n_moved > 0:
+            narrow, n_moved = border[self._lead(border) < _NARROW], 0
+            while (step := self.record("border", self.visit(narrow))).n_moved > 0:
+                n_moved += step.n_moved
 
     def settle(self) -> bool:
         """Sweep until nobody moves; False where `max_iter` sweeps were not enough.
