@@ -1,5 +1,6 @@
 """Knows how to tell what a column holds from its values."""
 
+import collections
 import re
 from collections.abc import Iterable
 
@@ -25,23 +26,24 @@ def different(cells: np.ndarray) -> Iterable:
 
 def kind_of_words(raw: Raw) -> str:
     """Tell the kind of a column of words."""
-    seen = [word for word in raw.cells if word is not None]
-    n_different = len(set(seen))
-    _check_slips(raw, seen)
+    counts = collections.Counter(raw.cells.tolist())
+    counts.pop(None, None)
+    n_different, n_seen = len(counts), counts.total()
+    _check_slips(raw, counts)
     if n_different <= 1:
-        return "constant" if seen else "empty"
+        return "constant" if n_seen else "empty"
     if raw.ranks and n_different > 2:
         return "ordered"
     if n_different == 2:
         return "binary"
-    many = n_different > len(seen) / 2 and len(seen) > 20
-    return "identifier" if many or (n_different == len(seen) and len(seen) > 4) else "category"
+    many = n_different > n_seen / 2 and n_seen > 20
+    return "identifier" if many or (n_different == n_seen and n_seen > 4) else "category"
 
 
-def _check_slips(raw: Raw, seen: list[str]) -> None:
+def _check_slips(raw: Raw, counts: collections.Counter[str]) -> None:
     """Raise where a column holds numbers but for a few cells: those are slips, or words for "missing"."""
-    slips = [word for word in seen if not is_number(word)]
-    if not raw.ranks and 0 < len(slips) <= 0.1 * len(seen):
+    slips = [word for word in counts if not is_number(word)]
+    if not raw.ranks and 0 < sum(counts[word] for word in slips) <= 0.1 * counts.total():
         i = next(i for i, word in enumerate(raw.cells) if word == slips[0])
         name = f"column {raw.name!r}" if raw.name is not None else "a column"
         raise ValueError(

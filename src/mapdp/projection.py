@@ -12,7 +12,8 @@ from mapdp.estimators.map_dp import MAPDP
 from mapdp.moments import outlined
 
 _TOLD = 3  # columns that an axis is named by
-_AT_ONCE = 200_000  # rows that directions are worked out from
+_AT_ONCE = 200_000  # rows that directions are worked out from, and ...
+_FEW = 1000  # ... all rows of clusters that have no more
 
 
 class Picture(NamedTuple):
@@ -27,17 +28,26 @@ def of_rows(model: MAPDP, table: Any) -> Picture:
     """Draw rows of a table as the model sees them."""
     cells = model._as_numbers(model._read_new(table))
     labels = model.labels_ if len(model.labels_) == len(cells) else model.predict(table)
-    return of_numbers(model, cells, np.asarray(labels))
+    return of_numbers(model, cells, np.asarray(labels), np.arange(len(cells)))
 
 
-def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray) -> Picture:
-    """Draw rows that are numbers already; gaps are NaN."""
-    numbers, names = _as_numbers(model, cells)
-    every = max(1, len(numbers) // _AT_ONCE)
-    directions = _directions(numbers[::every], labels[::every])
+def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray, shown: np.ndarray) -> Picture:
+    """Draw some of the rows; they are numbers already, and gaps are NaN."""
+    some = np.union1d(_sample(labels), shown)
+    numbers, names = _as_numbers(model, cells[some])
+    directions = _directions(numbers, labels[some])
     rows = (numbers - numbers.mean(axis=0)) @ directions
-    ellipses = [_ellipse(rows[labels == k]) for k in range(model.n_clusters_)]
-    return Picture(rows, np.array(ellipses), _axes(directions * numbers.std(axis=0)[:, None], names))
+    ellipses = [_ellipse(rows[labels[some] == k]) for k in range(model.n_clusters_)]
+    axes = _axes(directions * numbers.std(axis=0)[:, None], names)
+    return Picture(rows[np.searchsorted(some, shown)], np.array(ellipses), axes)
+
+
+def _sample(labels: np.ndarray) -> np.ndarray:
+    """Return the rows that directions and ellipses are worked out from: all, or some and small clusters."""
+    every = max(1, len(labels) // _AT_ONCE)
+    names, sizes = np.unique(labels, return_counts=True)
+    small = np.flatnonzero(np.isin(labels, names[sizes <= _FEW]))
+    return np.union1d(np.arange(0, len(labels), every), small)
 
 
 def _as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -16,7 +16,7 @@ from mapdp.families import Bernoulli, Categorical, DiagonalGaussian, Mixed, Nega
 from mapdp.family import Family
 from mapdp.kinds import different, kind_of_numbers, kind_of_words, shift_of
 from mapdp.moments import has_gaps
-from mapdp.tables import Raw, as_matrix, check_not_infinite, is_number, n_missing
+from mapdp.tables import Raw, as_matrix, check_not_infinite, is_gap, is_number, n_missing
 
 FAMILIES: dict[str, type[Family]] = {
     "real": DiagonalGaussian,
@@ -81,13 +81,12 @@ class Column:
 
 def _places(raw: Raw, values: tuple) -> np.ndarray:
     """Return each cell's place among the values; NaN where it is a gap or was never seen."""
-    place, cells = {_meant(value): i for i, value in enumerate(values)}, raw.cells
-    if len(place) == len(values):
-        found = np.array([place.get(_meant(cell), np.nan) for cell in cells], dtype=np.float64)
-    else:  # words that would be the same number, such as 7 and 007
-        exact = {value: i for i, value in enumerate(values)}
-        found = np.array([exact.get(cell, np.nan) for cell in cells], dtype=np.float64)
-    strangers = {cell for cell in cells[np.isnan(found)] if cell is not None and cell == cell}
+    place, meant = {_meant(value): i for i, value in enumerate(values)}, _meant
+    if len(place) < len(values):  # words that would be the same number, such as 7 and 007
+        place, meant = {value: i for i, value in enumerate(values)}, lambda cell: cell
+    cells = raw.cells.tolist()
+    known = {cell: place.get(meant(cell), np.nan) for cell in set(cells)}
+    strangers = {cell for cell, i in known.items() if i != i and not is_gap(cell)}
     if strangers:
         warnings.warn(
             f"column {raw.name!r} has values that were not seen in fit, such as "
@@ -95,7 +94,7 @@ def _places(raw: Raw, values: tuple) -> np.ndarray:
             UserWarning,
             stacklevel=2,
         )
-    return found
+    return np.array([known[cell] for cell in cells], dtype=np.float64)
 
 
 def _meant(cell: Any) -> Any:

@@ -60,7 +60,8 @@ def summarise(
     """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them."""
     numbers = model._as_numbers(model._read_new(table))
     chances, density = model._chances_and_density(numbers)
-    picture = projection.of_numbers(model, numbers, model.labels_)
+    shown = _some(len(numbers))
+    picture = projection.of_numbers(model, numbers, model.labels_, shown)
     return Summary(
         title=title,
         n_rows=len(chances),
@@ -76,7 +77,7 @@ def summarise(
         alphas=[{k: v for k, v in tried._asdict().items() if k != "held_out"} for tried in model.alphas_],
         trace=_trace(model),
         number=_number(uncertainty),
-        rows=_map(picture.rows, chances, model.labels_),
+        rows=_map(shown, picture.rows, chances[shown], model.labels_[shown]),
         ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
         axes=list(picture.axes),
         novel=_novel(chances, density, model.labels_),
@@ -86,16 +87,15 @@ def summarise(
     )
 
 
-def _map(places: np.ndarray, chances: np.ndarray, labels: np.ndarray) -> dict[str, list]:
+def _map(shown: np.ndarray, places: np.ndarray, chances: np.ndarray, labels: np.ndarray) -> dict[str, list]:
     """Return what the map shows of some of the rows."""
-    shown = _some(len(places))
     return {
         "number": shown.tolist(),
-        "x": _rounded(places[shown, 0]),
-        "y": _rounded(places[shown, 1]),
-        "cluster": labels[shown].tolist(),
-        "probability": _rounded(chances[shown, labels[shown]]),
-        "novelty": _rounded(chances[shown, -1]),
+        "x": _rounded(places[:, 0]),
+        "y": _rounded(places[:, 1]),
+        "cluster": labels.tolist(),
+        "probability": _rounded(chances[np.arange(len(shown)), labels]),
+        "novelty": _rounded(chances[:, -1]),
     }
 
 

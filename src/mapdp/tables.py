@@ -118,11 +118,19 @@ def _arrow_ranks(X: Any, name: str) -> list[str]:
 
 def _from_objects(name: object, cells: Any, ranks: tuple[str, ...] = (), as_words: bool = False) -> Raw:
     """Turn cells of any kind into words, or into numbers where all of them are."""
-    words = np.empty(len(cells), dtype=object)
-    words[:] = [_word(cell) for cell in cells]
-    if not (ranks or as_words) and all(word is None or is_number(word) for word in words):
+    words, known = np.empty(len(cells), dtype=object), _Words()
+    words[:] = [known[cell] if type(cell) is str else _word(cell) for cell in cells]
+    if not (ranks or as_words) and all(word is None or is_number(word) for word in set(words)):
         return Raw(name, np.array([np.nan if word is None else float(word) for word in words]))
     return Raw(name, words, is_text=True, ranks=ranks)
+
+
+class _Words(dict):
+    """What strings say; each is looked at once, as most columns hold few."""
+
+    def __missing__(self, cell: str) -> str | None:
+        word = self[cell] = _word(cell)
+        return word
 
 
 def is_number(word: str) -> bool:

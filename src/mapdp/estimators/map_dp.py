@@ -196,6 +196,7 @@ class MAPDP(Judged):
         self._has_ties = ties is not None
         self._rule = self._alpha_rule(len(table[0].cells) if ties is None else len(ties.known))
         of_rows = self._problem(table, None if ties is None else ties.counted(), tell)
+        del table  # a large one should not stay beside the rows
         problem = of_rows if ties is None else of_blocks(of_rows, ties)
         best, found, self.alphas_ = self._solved(problem, self._starts(len(problem.X), ties))
         self._report(best, found, tell.is_stopped)
@@ -233,8 +234,7 @@ class MAPDP(Judged):
     def _keep_untied(self, found: Untied, rows: np.ndarray, ties: Ties, process: Process) -> None:
         """Remember what was found for blocks in terms of rows; rows that count for nothing join last."""
         self._process = process.counted_as(None)
-        self.n_clusters_ = len(found.sizes)
-        self.cluster_sizes_ = found.sizes
+        self.n_clusters_, self.cluster_sizes_ = len(found.sizes), found.sizes
         self.known_labels_ = found.known
         self._bank = predictive_bank(found.bank, self.family_, self.n_clusters_)
         self.labels_ = np.empty(len(rows), dtype=np.int32)
