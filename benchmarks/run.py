@@ -21,6 +21,7 @@ SECTIONS = {
     "bench_kernel.py": "Scoring",
     "bench_gibbs.py": "Beside Gibbs",
     "bench_memory.py": "Memory",
+    "bench_csv.py": "A large file",
     "bench_start.py": "The first fit",
 }
 
