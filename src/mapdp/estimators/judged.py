@@ -9,6 +9,7 @@ from mapdp import checks
 from mapdp.estimators.base import Mixture, cores, generator
 from mapdp.estimators.telling import teller_of_sweeps
 from mapdp.model import seated, state_log_joint
+from mapdp.moments import has_gaps
 from mapdp.sampling import sampler
 from mapdp.sampling.chain import Posterior
 from mapdp.sampling.uncertainty import Uncertainty, uncertainty_of
@@ -83,7 +84,7 @@ class Judged(Mixture):
                 "Hint: predict_proba tells how sure rows are, given the clusters."
             )
         rows = self._new_rows(X)
-        if np.isnan(rows).any() and not self.family_.has_columns:
+        if has_gaps(rows) and not self.family_.has_columns:
             raise ValueError(
                 f"uncertainty needs rows without gaps for {type(self.family_).__name__}, whose columns are "
                 "not independent. Hint: uncertainty(model.impute(X)) of a model that was fitted to that."
