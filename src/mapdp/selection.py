@@ -16,7 +16,7 @@ from mapdp.family import Family
 from mapdp.predictive import log_density
 from mapdp.process import PitmanYor, Process
 from mapdp.search.run import Found, Problem
-from mapdp.search.searches import Start, from_every_start, search
+from mapdp.search.searches import Start, crossed, from_every_start, search
 from mapdp.trace import silent
 
 __all__ = ["alpha_for", "discount_for", "expected_clusters", "map_alpha", "sensitivity"]
@@ -114,7 +114,7 @@ class Choice(NamedTuple):
 def as_given(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
     """Search with the problem's own alpha, or its own way to learn it."""
     found = from_every_start(problem, name, starts, n_jobs)
-    return Choice(max(found, key=lambda one: one.log_joint), found, [])
+    return Choice(crossed(problem, name, found, starts[0].rng), found, [])
 
 
 def by_joint(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:

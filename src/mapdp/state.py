@@ -13,6 +13,7 @@ from mapdp.family import Bank, Family, copy_slots
 from mapdp.process import Process
 
 FIRST_CAPACITY = 16
+TRIAL_CAPACITY = 16  # chairs of a trial with the rows of a few: its parts, and what settles out of them
 
 # Places in State.counters.
 TAKEN = 0  # chairs that somebody sits on
@@ -28,7 +29,7 @@ class State(NamedTuple):
     labels: np.ndarray  # (N,) chair of each row, -1 while it stands
     sizes: np.ndarray  # (K,) rows on each chair
     joins: np.ndarray  # (K,) log prior weight of each chair for the next row
-    opens: np.ndarray  # (K + 1,) log prior weight of a new chair, by the number of chairs taken
+    opens: np.ndarray  # (K + a trial's,) log prior weight of a new chair, by the number of chairs taken
     discount: float
     counters: np.ndarray  # (5,) TAKEN, CHAIRS, OPEN, EMPTIED, MOVED
     bank: Any
@@ -62,7 +63,7 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
         labels=labels,
         sizes=np.zeros(capacity, dtype=np.int64),
         joins=np.full(capacity, -np.inf),
-        opens=np.asarray(process.log_open(np.arange(capacity + 1), len(labels)), dtype=np.float64),
+        opens=_opens(process, capacity, len(labels)),
         discount=float(process.discount),
         counters=np.zeros(5, dtype=np.int64),
         bank=family.bank(capacity),
@@ -71,6 +72,10 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
         scores=np.zeros(capacity),
         scratch=np.zeros((family.scratch_rows, LANES)),
     )
+
+
+def _opens(process: Process, capacity: int, n_rows: int) -> np.ndarray:
+    return np.asarray(process.log_open(np.arange(capacity + TRIAL_CAPACITY + 1), n_rows), dtype=np.float64)
 
 
 def grown(state: State, family: Family, process: Process) -> State:
@@ -90,7 +95,7 @@ def grown(state: State, family: Family, process: Process) -> State:
 
 def reweighted(state: State, process: Process) -> State:
     """Return the same state under another process with the same discount; arrays are shared."""
-    opens = np.asarray(process.log_open(np.arange(state.capacity + 1), len(state.labels)), dtype=np.float64)
+    opens = _opens(process, state.capacity, len(state.labels))
     if state.counters[OPEN] >= 0:
         state.joins[state.counters[OPEN]] = opens[state.n_clusters]
     return state._replace(opens=opens)

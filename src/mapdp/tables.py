@@ -13,7 +13,8 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mapdp.checks import Names, column_name, has_finite_sum
+from mapdp.checks import has_finite_sum
+from mapdp.matrices import matrix_for
 
 NO_ANSWER = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "<na>"})  # words for "missing"
 _DAY = 86_400e6  # microseconds
@@ -245,46 +246,3 @@ def _is_column(cells: np.ndarray, whole: np.ndarray, j: int) -> bool:
     """Say whether cells are column j of a matrix, and not a copy."""
     column = whole[:, j]
     return column.__array_interface__ == cells.__array_interface__
-
-
-def matrix_for(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
-    """Return X as a matrix of floats that kernels can read; remember its columns where `reset`.
-
-    float64 and float32 are taken as they are when their rows are contiguous. NaN and infinity are left to
-    the family, which knows what it can do with them.
-    """
-    try:
-        rows = validate_data(
-            estimator, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
-        )
-    except ValueError as error:
-        raise _explained(X, error) from error
-    return np.require(rows, requirements=["C", "W"])
-
-
-def names_of(estimator: Any) -> Names:
-    """Return the column names that the estimator saw, None where there were none."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else list(names)
-
-
-def _explained(X: Any, error: ValueError) -> ValueError:
-    """Name the column and the value where a cell is not a number."""
-    if "could not convert" not in str(error):
-        return error
-    names = list(X.columns) if hasattr(X, "columns") else None
-    cells = np.asarray(X, dtype=object)
-    if cells.ndim != 2:
-        return ValueError(
-            f"X must be a table of numbers, got text of shape {cells.shape}. Hint: rows x columns."
-        )
-    for j in range(cells.shape[1]):
-        for i in range(cells.shape[0]):
-            try:
-                float(cells[i, j])
-            except (TypeError, ValueError):
-                return ValueError(
-                    f"X must hold numbers, got {cells[i, j]!r} in {column_name(j, names)}, row {i}. "
-                    "Hint: encode text as numbers, or drop the column."
-                )
-    return error

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mapdp import checks
 from mapdp.estimators.base import generator
+from mapdp.matrices import matrix_for, names_of
 from mapdp.search.dp_means import Means, Start, dp_means, nearest, penalty_for, starts
 from mapdp.state import by_falling_size
-from mapdp.tables import matrix_for, names_of
 
 
 class DPMeans(ClusterMixin, BaseEstimator):

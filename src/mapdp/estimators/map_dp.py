@@ -214,7 +214,7 @@ class MAPDP(Judged):
             some = starts if labels is None else [starts[0]._replace(init=labels)]
             return choose(problem, self.search, some, effective_n_jobs(self.n_jobs))
 
-        if has_gaps(problem.X) and not problem.family.has_columns:
+        if not problem.family.has_columns and has_gaps(problem.X):
             return search_and_fill(problem, searched)
         return searched(problem, None)
 

@@ -57,7 +57,6 @@ def _price_chairs(n_chairs, sizes, discount, bank, spare):
 def _pour_into(a, b, n_chairs, sizes, discount, bank, spare):
     """Pour chair b into chair a and price a anew."""
     family.pour(bank, a, bank, b, 1.0)
-    family.refresh(bank, a)
     sizes[a] += sizes[b]
     sizes[b] = 0
     spare.worth[a] = worth_of_chair(bank, a, sizes[a], discount)
@@ -75,7 +74,8 @@ def _pour_into(a, b, n_chairs, sizes, discount, bank, spare):
 def merge_greedily(n_chairs, n_clusters, least, sizes, opens, discount, bank, spare):
     """Merge the pair of chairs that gains most, until none gains or `least` are left; say how many are.
 
-    Sizes, statistics and `spare` are up to date then; labels, prior weights and counters are not.
+    Sizes, statistics and `spare` are up to date then; labels, prior weights, cached predictives and
+    counters are not.
     """
     _price_chairs(n_chairs, sizes, discount, bank, spare)
     while n_clusters > least:

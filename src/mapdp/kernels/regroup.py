@@ -86,6 +86,7 @@ def regroup(X, outline, groups, order, ends, worth, axes, uniforms, n_passes, be
     The rows of chair k are order[ends[k - 1]:ends[k]], and `worth[k]` is what it adds to the joint.
     """
     desk = bench.desk
+    n_trusted = 2 - groups.shape[1]  # a guess at what is parted already is judged before it settles
     for g in range(groups.shape[0]):
         group = groups[g]
         n = _collect(group, order, ends, desk.rows)
@@ -96,6 +97,7 @@ def regroup(X, outline, groups, order, ends, worth, axes, uniforms, n_passes, be
         else:
             outcome.said[g] = REFUSED
             rows, now = desk.rows[:n], _joint_now(group, worth, bench.state.opens)
-            if n > 1 and try_guesses(X, outline, rows, axes[g], uniforms[g], n_passes, now, bench) > now:
+            dice = axes[g], uniforms[g]
+            if n > 1 and try_guesses(X, outline, rows, dice, n_passes, n_trusted, now, bench) > now:
                 outcome.said[g] = GAINED
                 _seat_parts(group, rows, desk.parts, bench.chairs, outcome)

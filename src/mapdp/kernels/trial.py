@@ -13,9 +13,11 @@ from mapdp._jit import inlined, kernel
 from mapdp.kernels.guess import Desk, part_by_axis, part_by_seeds, whiten
 from mapdp.kernels.joint import log_joint_of_chairs
 from mapdp.kernels.merge import merge_greedily
-from mapdp.kernels.score import beats, best_chair, score_chairs
+from mapdp.kernels.score import MARGIN, beats, best_chair, score_chairs
 from mapdp.kernels.seat import fetch
 from mapdp.special import log
+
+_HOPELESS = 20.0  # nats by which a guess is too far below to come back in the passes that are left
 
 
 class Bench(NamedTuple):
@@ -25,6 +27,15 @@ class Bench(NamedTuple):
     spare: Any  # a Spare for merges
     desk: Desk
     chairs: np.ndarray  # (K,) the chair that a part takes
+
+
+@inlined
+def _count(seats):
+    """Return how many chairs there are, from 0 to the last that is named."""
+    n_chairs = 0
+    for r in range(seats.shape[0]):
+        n_chairs = max(n_chairs, seats[r] + 1)
+    return n_chairs
 
 
 @inlined
@@ -38,7 +49,6 @@ def _seat(X, rows, seats, n_chairs, state):
         fetch(X, rows[r], origin, x)
         family.insert(bank, seats[r], x)
         sizes[seats[r]] += 1
-    _price(n_chairs, state)
 
 
 @inlined
@@ -54,20 +64,20 @@ def _price(n_chairs, state):
 
 @inlined
 def _choose(X, rows, seats, chosen, n_chairs, state):
-    """Choose the best chair of every row while no chair changes."""
+    """Choose the best chair of every row while no chair changes.
+
+    A row counts for itself where it sits: to leave it out would take as long again, and a guess need not
+    be settled, only be judged.
+    """
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
-        own = seats[r]
-        chosen[r] = own
-        if sizes[own] > 1:
-            fetch(X, rows[r], origin, x)
-            score_chairs(x, n_chairs, joins, bank, scores, scratch)
-            scores[own] = log(sizes[own] - 1 - discount) + family.log_leave_one_out(bank, own, x)
-            chosen[r] = best_chair(scores, n_chairs, own)
+        fetch(X, rows[r], origin, x)
+        score_chairs(x, n_chairs, joins, bank, scores, scratch)
+        chosen[r] = best_chair(scores, n_chairs, seats[r])
 
 
 @inlined
-def _follow(X, rows, seats, chosen, n_chairs, state):
+def _follow(X, rows, seats, chosen, state):
     """Move the rows to the chairs that they have chosen."""
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
     for r in range(rows.shape[0]):
@@ -82,46 +92,61 @@ def _follow(X, rows, seats, chosen, n_chairs, state):
             family.insert(bank, k, x)
             sizes[k] += 1
             seats[r] = k
-    _price(n_chairs, state)
 
 
 @inlined
-def settle(X, rows, seats, chosen, n_passes, bench):
-    """Seat rows as guessed, settle them a little, merge; return the joint.
-
-    `seats` numbers chairs from 0, and has where the rows sit afterwards; `chosen` is working space.
-    """
-    state, spare = bench.state, bench.spare
+def _merge(n_chairs, rows, seats, bench):
+    """Merge chairs where that gains, but for the last two; return the joint."""
+    state, spare, n_clusters = bench.state, bench.spare, 0
     labels, sizes, joins, opens, discount, counters, bank, origin, x, scores, scratch = state
-    n_chairs, n_clusters = 0, 0
-    for r in range(rows.shape[0]):
-        n_chairs = max(n_chairs, seats[r] + 1)
-    _seat(X, rows, seats, n_chairs, state)
-    for _ in range(n_passes):
-        _choose(X, rows, seats, chosen, n_chairs, state)
-        _follow(X, rows, seats, chosen, n_chairs, state)
     for k in range(n_chairs):
         if sizes[k] > 0:
             n_clusters += 1
-    n_clusters = merge_greedily(n_chairs, n_clusters, 1, sizes, opens, discount, bank, spare)
+    n_clusters = merge_greedily(n_chairs, n_clusters, 2, sizes, opens, discount, bank, spare)
     for r in range(rows.shape[0]):
         seats[r] = spare.merged_into[seats[r]]
     return log_joint_of_chairs(n_chairs, n_clusters, opens, spare.worth)
 
 
+@inlined
+def settle(X, rows, seats, chosen, n_passes, n_trusted, now, bench):
+    """Seat rows as guessed; settle and merge them in turn; return the joint.
+
+    After `n_trusted` passes it ends early where the joint is far below `now`, or the very same: then the
+    rows sit as they did. `seats` numbers chairs from 0, and has where the rows sit afterwards; `chosen`
+    is working space.
+    """
+    n_chairs, joint = _count(seats), -np.inf
+    _seat(X, rows, seats, n_chairs, bench.state)
+    for n_done in range(n_passes + 1):
+        if n_done > 0:
+            _price(n_chairs, bench.state)
+            _choose(X, rows, seats, chosen, n_chairs, bench.state)
+            _follow(X, rows, seats, chosen, bench.state)
+        if n_done >= n_trusted or n_done == n_passes:
+            joint = _merge(n_chairs, rows, seats, bench)
+            if joint < now - _HOPELESS or abs(joint - now) <= MARGIN:
+                break
+    return joint
+
+
 @kernel
-def try_guess(X, rows, seats, chosen, n_passes, bench):
-    """Do what `settle` does, for one guess about rows of any number."""
-    return settle(X, rows, seats, chosen, n_passes, bench)
+def try_guess(X, rows, seats, chosen, n_passes, now, bench):
+    """Do what `settle` does, for one guess about rows of any number; its chairs can be scored then."""
+    joint = settle(X, rows, seats, chosen, n_passes, 1, now, bench)
+    _price(_count(seats), bench.state)
+    return joint
 
 
 @inlined
-def try_guesses(X, outline, rows, axis, uniforms, n_passes, best, bench):
+def try_guesses(X, outline, rows, dice, n_passes, n_trusted, best, bench):
     """Try to part rows along their main axis and around seeds; return the highest joint.
 
-    Where that is above `best`, `desk.parts` holds the parts of the rows.
+    Where that is above `best`, `desk.parts` holds the parts of the rows. Seeds may be too many at first, so
+    such a guess is trusted for twice as many passes.
     """
     n, desk = rows.shape[0], bench.desk
+    axis, uniforms = dice
     W, guess = desk.W[:n], desk.guess[:n]
     n_seeds = min(uniforms.shape[0], max(2, n // 2))  # as many as the rows can feed, and two at least
     whiten(outline, rows, W, desk.shift, desk.scale)
@@ -130,7 +155,7 @@ def try_guesses(X, outline, rows, axis, uniforms, n_passes, best, bench):
             part_by_axis(W, axis, desk.shift, guess)
         else:
             part_by_seeds(W, uniforms[:n_seeds], desk.nearest, guess)
-        joint = settle(X, rows, guess, desk.chosen, n_passes, bench)
+        joint = settle(X, rows, guess, desk.chosen, n_passes, n_trusted * (1 + kind), best, bench)
         if beats(joint, best):
             best = joint
             for r in range(n):

@@ -5,7 +5,6 @@ problem of their own. A guess settles there, on chairs of its own, and takes eff
 what the clusters are worth now.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 
 from mapdp.family import Family
 from mapdp.kernels.guess import guess_by_axis, guess_by_seeds, new_desk
+from mapdp.kernels.merge import Spare
 from mapdp.kernels.regroup import GAINED, PASSED_OVER, REFUSED, TOO_LARGE, Outcome, regroup, seat_parts
 from mapdp.kernels.score import beats
 from mapdp.kernels.trial import Bench, try_guess
@@ -22,28 +22,20 @@ from mapdp.process import Process
 from mapdp.search.frozen import assign
 from mapdp.search.merge import merge_gains
 from mapdp.search.run import Problem, Run, compact, spare_for
-from mapdp.state import new_state
+from mapdp.state import OPEN, TRIAL_CAPACITY, new_state
 
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
 _SEEDS = 6  # of a guess with many parts; fewer where there are not twice as many rows
-_CAPACITY = 16  # chairs of a trial: the parts of a guess, and room for what settles out of them
 _SAMPLE = 2048  # rows that a guess is made from, or ...
 _CELLS = 16384  # ... as many as hold so many cells; the others of a larger group follow once it pays
 
-Group = tuple[int, ...]  # clusters that are regrouped together
 
-
-def new_bench(
-    outline: np.ndarray, family: Family, process: Process, opens: np.ndarray | None = None
-) -> Bench:
+def new_bench(outline: np.ndarray, family: Family, process: Process, spare: Spare) -> Bench:
     """Return working space for trials with the rows of a table."""
     n_rows, d = outline.shape
     n = min(n_rows, max(_SAMPLE, _CELLS // d))
-    state = new_state(0, family, process, _CAPACITY)
-    if opens is not None:
-        state.opens[:] = opens
-    chairs = np.empty(_CAPACITY, dtype=np.int32)
-    return Bench(state, spare_for(family, _CAPACITY), new_desk(n, d), chairs)
+    state = new_state(0, family, process, TRIAL_CAPACITY)
+    return Bench(state, spare, new_desk(n, d), np.empty(TRIAL_CAPACITY, dtype=np.int32))
 
 
 class Regrouper:
@@ -53,42 +45,42 @@ class Regrouper:
         self._run = run
         self._rng = rng
         self._refused: set[tuple] = set()
-        self._bench = new_bench(run.problem.outline, run.problem.family, run.process)
+        problem, spare = run.problem, run.spare(TRIAL_CAPACITY)
+        self._bench = new_bench(problem.outline, problem.family, run.process, spare)
 
     def split(self) -> bool:
         """Split the clusters that gain by it; say whether any did."""
-        return self._regroup("split", [(k,) for k in range(self._settled_chairs())])
+        return self._regroup("split", np.arange(self._settled_chairs())[:, None])
 
     def divide_pairs(self) -> bool:
         """Divide pairs of close clusters anew where that gains; say whether any did."""
-        n_clusters = self._settled_chairs()
-        return self._regroup("divide", close_pairs(merge_gains(self._run)) if n_clusters > 1 else [])
+        if self._settled_chairs() < 2:
+            return False
+        return self._regroup("divide", close_pairs(merge_gains(self._run)))
 
     def _settled_chairs(self) -> int:
         """Make chairs 0, 1, ... the taken ones; return how many there are."""
-        if self._run.state.sizes[: self._run.state.n_clusters].min() == 0:
+        n_clusters = self._run.state.n_clusters
+        if self._run.state.counters[OPEN] not in (n_clusters, -1):
             self._run.reseat(compact(self._run.state.labels))
-        return self._run.state.n_clusters
+        return n_clusters
 
-    def _names(self, groups: Sequence[Group], worth: np.ndarray) -> list[tuple]:
+    def _names(self, groups: np.ndarray, worth: np.ndarray) -> list[tuple]:
         """Name each group by what its clusters are worth: one that has not changed keeps its name.
 
-        A new chair may weigh more beside more clusters, so their number is part of the name; so is its
-        weight, which changes with alpha.
+        The weight of a new chair is part of the name: it may change with alpha and the number of clusters.
         """
-        state = self._run.state
-        weight = (state.n_clusters, float(state.opens[state.n_clusters]))
-        names = list(zip(state.sizes.tolist(), worth.round(6).tolist(), strict=True))
-        return [(weight, *[names[k] for k in group]) for group in groups]
+        weight = float(self._run.state.opens[self._run.state.n_clusters])
+        return [(weight, *worths) for worths in worth[groups].tolist()]
 
-    def _regroup(self, move: str, groups: Sequence[Group]) -> bool:
+    def _regroup(self, move: str, groups: np.ndarray) -> bool:
         """Try the groups that were not refused; let those that gain take effect, each cluster once."""
         worth = worth_of_chairs(self._run.state)
         names = self._names(groups, worth)
         new = [number for number, name in enumerate(names) if name not in self._refused]
         if not new:
             return False
-        outcome = self._tried(np.array([groups[number] for number in new]), worth)
+        outcome = self._tried(groups[new], worth)
         said = outcome.said.tolist()
         self._refused.update(names[new[g]] for g, word in enumerate(said) if word == REFUSED)
         if GAINED in said:
@@ -100,14 +92,14 @@ class Regrouper:
         (X, outline, *_), state, opens = self._run.problem, self._run.state, self._bench.state.opens
         # New chairs weigh what they do beside the clusters that are not in the group.
         others = state.n_clusters - groups.shape[1]
-        opens[:] = self._run.process.log_open(others + np.arange(len(opens)), len(X))
+        opens[: TRIAL_CAPACITY + 1] = state.opens[others : others + TRIAL_CAPACITY + 1]
         changed, fresh = np.zeros(state.capacity, dtype=np.bool_), np.array([state.n_clusters])
         outcome = Outcome(state.labels.copy(), changed, fresh, np.empty(len(groups), dtype=np.int8))
         order, ends = self._run.rows_by_chair()
         axes, uniforms = _dice(self._rng, len(groups), outline.shape[1])
         regroup(X, outline, groups, order, ends, worth, axes, uniforms, _PASSES, self._bench, outcome)
-        large = np.flatnonzero(outcome.said == TOO_LARGE)
-        if len(large):
+        if TOO_LARGE in outcome.said.tolist():
+            large = np.flatnonzero(outcome.said == TOO_LARGE)
             rows = [_Members(group, order, ends) for group in groups[large]]
             now = worth[groups[large]].sum(axis=1) + opens[: groups.shape[1]].sum()
             for g, some, parts in zip(large, rows, self._of_many(rows, now), strict=True):
@@ -122,8 +114,12 @@ class Regrouper:
         """Return the parts of groups with more rows than a guess is made from; None where none gains."""
         problem, free = self._run.problem, SimpleQueue[Bench]()
         n_threads = min(problem.n_threads, len(rows))
-        for _ in range(n_threads):
-            free.put(new_bench(problem.outline, problem.family, self._run.process, self._bench.state.opens))
+        free.put(self._bench)
+        for _ in range(n_threads - 1):
+            spare = spare_for(problem.family, TRIAL_CAPACITY)
+            bench = new_bench(problem.outline, problem.family, self._run.process, spare)
+            bench.state.opens[:] = self._bench.state.opens
+            free.put(bench)
 
         def work(some: _Members, now: float, rng: np.random.Generator) -> np.ndarray | None:
             bench = free.get()
@@ -150,9 +146,11 @@ class _Members(NamedTuple):
 
 def _dice(rng: np.random.Generator, n_groups: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw a first axis and the numbers that choose seeds for each group."""
-    uniforms = rng.random((n_groups, _SEEDS))
+    dice = rng.random((n_groups, n_features + _SEEDS))
+    axes, uniforms = dice[:, :n_features], dice[:, n_features:]
+    axes -= 0.5
     uniforms[:, :2] = 1.0  # the row farthest out, and the row farthest from that
-    return rng.normal(size=(n_groups, n_features)), uniforms
+    return axes, uniforms
 
 
 def _parted(
@@ -167,23 +165,24 @@ def _parted(
     (X, outline, *_), desk = problem, bench.desk
     sample = np.sort(rows[rng.choice(len(rows), len(desk.rows), replace=False, shuffle=False)])
     axes, uniforms = _dice(rng, 1, outline.shape[1])
-    as_is = try_guess(X, sample, compact(labels[sample]), desk.chosen, 0, bench)
+    as_is = try_guess(X, sample, compact(labels[sample]), desk.chosen, 0, -np.inf, bench)
     guess_by_axis(outline, sample, axes[0], desk)
-    best, parts = try_guess(X, sample, desk.guess, desk.chosen, _PASSES, bench), desk.guess.copy()
+    best = try_guess(X, sample, desk.guess, desk.chosen, _PASSES, as_is, bench)
+    parts = desk.guess.copy()
     guess_by_seeds(outline, sample, uniforms[0], desk)
-    if (joint := try_guess(X, sample, desk.guess, desk.chosen, _PASSES, bench)) > best:
+    if (joint := try_guess(X, sample, desk.guess, desk.chosen, _PASSES, as_is, bench)) > best:
         best, parts = joint, desk.guess
     if not beats(best, as_is):
         return None
     parts = compact(parts)
-    try_guess(X, sample, parts, desk.chosen, 0, bench)
+    try_guess(X, sample, parts, desk.chosen, 0, -np.inf, bench)
     parts = compact(assign(X, rows, int(parts.max()) + 1, bench.state, 1))
-    joint = try_guess(X, rows, parts, np.empty_like(parts), 1, bench)
+    joint = try_guess(X, rows, parts, np.empty_like(parts), 1, -np.inf, bench)
     return compact(parts) if beats(joint, now) else None
 
 
-def close_pairs(gains: np.ndarray) -> list[Group]:
+def close_pairs(gains: np.ndarray) -> np.ndarray:
     """Return each cluster with the one it would lose least by merging with; closest pairs first."""
     both = np.maximum(gains, gains.T)
     pairs = {(min(a, b), max(a, b)) for a, b in enumerate(both.argmax(axis=1).tolist())}
-    return sorted(pairs, key=lambda pair: -both[pair])
+    return np.array(sorted(pairs, key=lambda pair: -both[pair]))

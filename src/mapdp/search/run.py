@@ -237,7 +237,7 @@ class Run:
     def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step:
         """Let a move's labels take effect; rows whose label is as before have not moved."""
         moved, n_clusters = labels != before, self.state.n_clusters
-        changed = np.zeros(max(labels.max(), before.max()) + 1, dtype=np.bool_)
+        changed = np.zeros(max(labels.max() + 1, self.state.capacity), dtype=np.bool_)
         changed[labels[moved]] = changed[before[moved]] = True
         self._touched = changed[labels]
         self.reseat(compact(labels))

@@ -128,6 +128,23 @@ def joined_by_all(problem: Problem, found: Found) -> State:
     return seated(problem.X, labels, problem.family, problem.process, problem.n_threads)
 
 
+def crossed(problem: Problem, name: str, found: list[Found], rng: np.random.Generator) -> Found:
+    """Return the best of what several starts found, or better: what comes of crossing it with the others.
+
+    Rows that two partitions both keep together begin as one cluster. Merges then take from either what is
+    better. Large tables have the best of the starts.
+    """
+    best, *others = sorted(found, key=lambda one: -one.log_joint)
+    if name == "icm" or len(problem.X) > _LARGE:
+        return best
+    order = np.arange(len(problem.X), dtype=np.int32)
+    for other in others:
+        both = best.state.labels.astype(np.int64) * other.state.n_clusters + other.state.labels
+        if len(np.unique(both)) > best.state.n_clusters:
+            best = max(best, search(problem, name, Start(both, order, rng)), key=lambda one: one.log_joint)
+    return best
+
+
 def from_every_start(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> list[Found]:
     """Search from every start, in threads; return what each found, in the same order."""
     if n_jobs == 1 or len(starts) == 1:
