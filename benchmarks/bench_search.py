@@ -4,7 +4,8 @@
 
 Writes one Markdown table: data set, method, joint, clusters, NMI with the classes, seconds. The joint is a
 negative log joint (NLL), as the paper prints it: lower is better. Seconds of different methods are of one
-run and alternate, so their ratios can be read.
+run, so their ratios can be read. A fit to a CRP draw takes a few milliseconds: there the methods take turns
+at all draws, and the least of several times of a fit counts.
 """
 
 import argparse
@@ -38,6 +39,7 @@ METHODS = {
     "split-merge x 10": {"n_init": 10},
 }
 GIBBS_SWEEPS = 1000
+TURNS = 3
 
 
 def fitted(X, alpha, family, parameters):
@@ -54,16 +56,25 @@ def best_of_gibbs(X, alpha, family, n_sweeps=GIBBS_SWEEPS):
     return model.log_joint_, model.labels_, time.perf_counter() - began
 
 
+def crp_row(truth, run):
+    """Return what one run of a method gives on one draw."""
+    joint, labels, seconds = run
+    return -joint, len(np.unique(labels)), normalized_mutual_info_score(truth, labels), seconds
+
+
 def crp_table(n_draws):
-    """Average every method over draws of the paper's experiment; methods alternate on each draw."""
-    rows = {name: [] for name in [*METHODS, "gibbs, best sample"]}
-    for draw in range(n_draws):
-        X, truth = sample_mixture(600, 3.0, CRP_PRIOR, np.random.default_rng(draw))
-        runs = {name: fitted(X, 3.0, CRP_PRIOR, parameters) for name, parameters in METHODS.items()}
-        runs["gibbs, best sample"] = best_of_gibbs(X, 3.0, CRP_PRIOR)
-        for name, (joint, labels, seconds) in runs.items():
-            nmi = normalized_mutual_info_score(truth, labels)
-            rows[name].append((-joint, len(np.unique(labels)), nmi, seconds))
+    """Average every method over draws of the paper's experiment."""
+    draws = [sample_mixture(600, 3.0, CRP_PRIOR, np.random.default_rng(draw)) for draw in range(n_draws)]
+    turns = {name: [] for name in METHODS}
+    for _ in range(TURNS):
+        for name, parameters in METHODS.items():
+            turns[name].append(
+                [crp_row(draw.labels, fitted(draw.X, 3.0, CRP_PRIOR, parameters)) for draw in draws]
+            )
+    rows = {name: np.min(turn, axis=0) for name, turn in turns.items()}  # only the seconds differ
+    rows["gibbs, best sample"] = [
+        crp_row(draw.labels, best_of_gibbs(draw.X, 3.0, CRP_PRIOR)) for draw in draws
+    ]
     reference = np.mean(rows["icm sequential x 10"], axis=0)[3]
     for name, values in rows.items():
         joint, clusters, nmi, seconds = np.mean(values, axis=0)

@@ -7,7 +7,7 @@ import dataclasses
 import importlib.metadata
 import math
 import platform
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,42 +49,63 @@ class Summary:
     made_with: dict[str, str]
 
 
+class View(NamedTuple):
+    """A table as a model sees it."""
+
+    numbers: np.ndarray  # (N, D) of the columns that are used
+    labels: np.ndarray  # (N,) cluster of each row
+    chances: np.ndarray  # (N, K + 1) of each cluster, and of a new one
+    density: np.ndarray  # (N,) log density
+
+
+def view_of(model: MAPDP, table: Any, labels: np.ndarray | None = None) -> View:
+    """Look at a table once; without labels its rows are where they are most probable."""
+    numbers = model._as_numbers(model._read_new(table))
+    chances, density, best = model._told_of(numbers)
+    return View(numbers, best if labels is None else labels, chances, density)
+
+
 def summarise(
     model: MAPDP,
-    table: Any,
+    view: View,
     *,
     title: str = "table",
     label: np.ndarray | None = None,
     uncertainty: Uncertainty | None = None,
 ) -> Summary:
     """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them."""
-    numbers = model._as_numbers(model._read_new(table))
-    chances, density = model._chances_and_density(numbers)
-    shown = _some(len(numbers))
-    picture = projection.of_numbers(model, numbers, model.labels_, shown)
+    shown = _some(len(view.numbers))
+    picture = projection.of_numbers(model, view.numbers, view.labels, shown)
     return Summary(
         title=title,
-        n_rows=len(chances),
+        n_rows=len(view.numbers),
         columns=_columns(model),
         n_clusters=model.n_clusters_,
-        log_joint=model.log_joint_,
-        alpha=None if math.isnan(model.alpha_) else model.alpha_,
-        converged=model.converged_,
-        seconds=model.trace_[-1].seconds,
-        sweeps=model.n_iter_,
+        **_search(model),
         clusters=_clusters(model, uncertainty),
-        starts=[start._asdict() for start in model.inits_],
-        alphas=[{k: v for k, v in tried._asdict().items() if k != "held_out"} for tried in model.alphas_],
-        trace=_trace(model),
         number=_number(uncertainty),
-        rows=_map(shown, picture.rows, chances[shown], model.labels_[shown]),
+        rows=_map(shown, picture.rows, view.chances[shown], view.labels[shown]),
         ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
         axes=list(picture.axes),
-        novel=_novel(chances, density, model.labels_),
-        scored={} if label is None else scores(label, model.labels_),
-        notes=_notes(model, len(chances)),
+        novel=_novel(view),
+        scored={} if label is None else scores(label, view.labels),
+        notes=_notes(model, len(view.numbers)),
         made_with=_versions(model),
     )
+
+
+def _search(model: MAPDP) -> dict[str, Any]:
+    """Return what the search came to, and how."""
+    return {
+        "log_joint": model.log_joint_,
+        "alpha": None if math.isnan(model.alpha_) else model.alpha_,
+        "converged": model.converged_,
+        "seconds": model.trace_[-1].seconds,
+        "sweeps": model.n_iter_,
+        "starts": [start._asdict() for start in model.inits_],
+        "alphas": [{k: v for k, v in one._asdict().items() if k != "held_out"} for one in model.alphas_],
+        "trace": _trace(model),
+    }
 
 
 def _map(shown: np.ndarray, places: np.ndarray, chances: np.ndarray, labels: np.ndarray) -> dict[str, list]:
@@ -151,14 +172,15 @@ def _number(uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
     ]
 
 
-def _novel(chances: np.ndarray, density: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
-    order = np.lexsort((density, -chances[:, -1]))[:_NOVEL]
+def _novel(view: View) -> list[dict[str, Any]]:
+    novelty = view.chances[:, -1]
+    order = np.lexsort((view.density, -novelty))[:_NOVEL]
     return [
         {
             "row": int(i),
-            "cluster": int(labels[i]),
-            "novelty": float(chances[i, -1]),
-            "log_density": float(density[i]),
+            "cluster": int(view.labels[i]),
+            "novelty": float(novelty[i]),
+            "log_density": float(view.density[i]),
         }
         for i in order
     ]

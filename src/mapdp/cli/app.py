@@ -88,13 +88,11 @@ def fit(
     said = _said(columns or [], ignore or [])
     model = MAPDP(_alpha(alpha), columns=said or None, random_state=seed, n_init=n_init)
     sure, is_interrupted = job.fitted(model, features, show.Teller(quiet or as_json))
-    found = summary.summarise(
-        model, features, title=pathlib.Path(table).name, label=truth, uncertainty=sure
-    )
+    view = summary.view_of(model, features, model.labels_)
+    found = summary.summarise(model, view, title=pathlib.Path(table).name, label=truth, uncertainty=sure)
     found = _with_command(found, notes)
     out.mkdir(parents=True, exist_ok=True)
-    labels = job.label_table(model.labels_, model.predict_proba(features))
-    files.write_table(labels, targets[0], kind)
+    files.write_table(job.label_table(view.labels, view.chances), targets[0], kind)
     mapdp.save(model, targets[1])
     files.write_whole(targets[2], report.to_html(found).encode())
     _print(found, as_json, quiet, targets)
@@ -149,7 +147,9 @@ def predict(
     Example: `mapdp predict found/model.mapdp new.csv --out new_labels.csv`.
     """
     fitted, features = _model_and_table(model, table)
-    labels = job.label_table(fitted.predict(features), fitted.predict_proba(features))
+    chances = fitted.predict_proba(features)
+    best = chances.argmax(axis=1)
+    labels = job.label_table(np.where(best == fitted.n_clusters_, -1, best), chances)
     if out is None:
         sys.stdout.buffer.write(files.to_bytes(labels, "csv"))
         return
@@ -194,8 +194,8 @@ def write_report(
     _check_free([out], force)
     fitted, features = _model_and_table(model, table)
     truth = None if label is None else _taken(files.read(table)[0], label)
-    fitted.labels_ = fitted.predict_proba(features)[:, :-1].argmax(axis=1).astype(np.int32)
-    found = summary.summarise(fitted, features, title=pathlib.Path(table).name, label=truth)
+    view = summary.view_of(fitted, features)
+    found = summary.summarise(fitted, view, title=pathlib.Path(table).name, label=truth)
     files.write_whole(out, report.to_html(_with_command(found, [])).encode())
     typer.echo(f"Wrote {out}.", err=True)
 

@@ -149,15 +149,15 @@ class Mixture(ClusterMixin, BaseEstimator):
         best = self._scored(self._new_rows(X), lambda scores: scores.argmax(axis=1))
         return np.where(best == self.n_clusters_, -1, best).astype(np.int32)
 
-    def _chances_and_density(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `predict_proba` and `score_samples` do, in one pass."""
+    def _told_of(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `predict_proba` and `score_samples` do, and the best cluster, in one pass."""
 
-        def both(scores: np.ndarray) -> np.ndarray:
-            density = log_sum(scores)[:, None]
-            return np.hstack([np.exp(scores - density), density])
+        def all_three(scores: np.ndarray) -> np.ndarray:
+            density, best = log_sum(scores), scores[:, :-1].argmax(axis=1)
+            return np.column_stack([np.exp(scores - density[:, None]), density, best])
 
-        told = self._scored(self._encoded(numbers), both)
-        return told[:, :-1], told[:, -1]
+        told = self._scored(self._encoded(numbers), all_three)
+        return told[:, :-2], told[:, -2], told[:, -1].astype(np.int32)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
