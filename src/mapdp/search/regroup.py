@@ -146,11 +146,9 @@ class _Members(NamedTuple):
 
 def _dice(rng: np.random.Generator, n_groups: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw a first axis and the numbers that choose seeds for each group."""
-    dice = rng.random((n_groups, n_features + _SEEDS))
-    axes, uniforms = dice[:, :n_features], dice[:, n_features:]
-    axes -= 0.5
+    uniforms = rng.random((n_groups, _SEEDS))
     uniforms[:, :2] = 1.0  # the row farthest out, and the row farthest from that
-    return axes, uniforms
+    return rng.normal(size=(n_groups, n_features)), uniforms
 
 
 def _parted(
