@@ -15,7 +15,7 @@ import pyarrow.feather as feather
 import pytest
 from typer.testing import CliRunner
 
-from mapdp import cli
+from mapdp import MAPDP, DiagonalGaussian, cli, summary
 from mapdp.cli import app as commands
 
 RUN = CliRunner()
@@ -317,3 +317,13 @@ def test_a_report_of_many_rows_and_columns_stays_small(tmp_path):
     page = (tmp_path / "o" / "report.html").read_text()
     assert "4,000 of 6,000 rows" in page
     assert len(page) < 600_000
+
+
+def test_a_row_far_from_everything_still_has_a_nearest_cluster():
+    """All chances but that of something new are 0 there: the scores decide."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0.0, 1.0, size=(200, 1)), rng.normal(50.0, 1.0, size=(100, 1))])
+    model = MAPDP(1.0, family=DiagonalGaussian([0.0], 0.01, 1.0, [1.0])).fit(X)
+    view = summary.view_of(model, np.array([[1e9], [50.0]]))
+    assert (view.chances[0, :-1] == 0.0).all()
+    assert view.labels.tolist() == [1, 1]  # the smaller cluster has the longer tail

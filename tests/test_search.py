@@ -10,7 +10,10 @@ from mapdp import MAPDP, DiagonalGaussian, PitmanYor, Poisson, log_joint, sample
 from mapdp.kernels.guess import whiten
 from mapdp.kernels.joint import sort_by_chair
 from mapdp.kernels.regroup import Outcome, seat_parts
-from mapdp.trace import adjusted_rand
+from mapdp.model import seated
+from mapdp.search import searches
+from mapdp.search.run import Found, Problem
+from mapdp.trace import adjusted_rand, silent
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
 from tests.data import UCI, uci
 from tests.partitions import ExactModel, all_partitions, clusters_of
@@ -122,10 +125,43 @@ def test_every_start_is_reported(rng):
     X = np.concatenate([rng.normal(centre, 1.0, size=(40, 2)) for centre in (-3.0, 0.0, 3.0)])
     model = MAPDP(1.0, n_init=6, random_state=1).fit(X)
     assert len(model.inits_) == 6
-    assert max(init.log_joint for init in model.inits_) == model.log_joint_
+    assert (
+        max(init.log_joint for init in model.inits_) == model.log_joint_
+    )  # as crossing gains nothing here
     best = max(model.inits_, key=lambda init: init.log_joint)
     assert best.agreement == 1.0
     assert best.n_clusters == model.n_clusters_
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.3])
+def test_crossing_begins_where_both_partitions_agree(discount, monkeypatch, rng):
+    X, process = rng.normal(size=(80, 2)), PitmanYor(1.0, discount)
+    family = DiagonalGaussian.empirical(X)
+    problem = Problem(X, X, family, process, None, 100, 0.0, 1, silent)
+    labels = [np.arange(80) // 40, np.arange(80) // 20 % 2, np.arange(80) // 40]
+    ends = [
+        Found(seated(X, one, family, process), process, -float(i), [], True) for i, one in enumerate(labels)
+    ]
+    begun = []
+
+    def ended(_problem, _name, start):
+        begun.append(start.init)
+        return ends[0]._replace(log_joint=5.0)
+
+    monkeypatch.setattr(searches, "search", ended)
+    assert searches.crossed(problem, "split-merge", ends[::-1], rng).log_joint == 5.0
+    assert len(begun) == 1  # and not with the third, which is the first once more
+    assert adjusted_rand(begun[0], np.arange(80) // 20) == 1.0
+    assert searches.crossed(problem, "icm", ends, rng) is ends[0]
+
+
+def test_crossing_reaches_more_than_the_starts():
+    X, reached = uci("breast_cancer")[0], []
+    for seed in range(4):
+        model = MAPDP(3.0, family=DiagonalGaussian, n_init=6, random_state=seed).fit(X)
+        reached.append(model.log_joint_ - max(init.log_joint for init in model.inits_))
+    assert min(reached) >= 0.0
+    assert max(reached) > 1.0
 
 
 def test_starts_do_not_depend_on_threads(rng):

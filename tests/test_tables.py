@@ -354,3 +354,17 @@ def test_real_tables_fit_as_they_are(name):
     assert model.labels_.shape == truth.shape
     assert model.n_clusters_ > 1
     assert adjusted_rand_score(truth, model.labels_) > 0.05
+
+
+def test_a_matrix_is_the_same_however_it_lies_in_memory(rng):
+    X = np.concatenate([rng.normal(0.0, 1.0, size=(40, 3)), rng.normal(8.0, 1.0, size=(30, 3))])
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for same in (np.asfortranarray(X), X[:, ::-1][:, ::-1], fixed, X.tolist(), frame):
+        model = MAPDP(1.0).fit(same)
+        assert model.n_features_in_ == 3
+        assert (model.labels_ == MAPDP(1.0).fit(X).labels_).all()
+        with pytest.raises(ValueError, match="2 features"):
+            model.fit(X).predict(X[:, :2].copy())
+        assert not hasattr(model, "feature_names_in_")  # the last table had no names

@@ -148,14 +148,15 @@ def try_guesses(X, outline, rows, dice, n_passes, n_trusted, best, bench):
     n, desk = rows.shape[0], bench.desk
     axis, uniforms = dice
     W, guess = desk.W[:n], desk.guess[:n]
-    n_seeds = min(uniforms.shape[0], max(2, n // 2))  # as many as the rows can feed, and two at least
+    n_seeds = min(uniforms.shape[1], max(2, n // 2))  # as many as the rows can feed, and two at least
     whiten(outline, rows, W, desk.shift, desk.scale)
-    for kind in range(2):
-        if kind == 0:
+    for number in range(1 + uniforms.shape[0]):
+        if number == 0:
             part_by_axis(W, axis, desk.shift, guess)
         else:
-            part_by_seeds(W, uniforms[:n_seeds], desk.nearest, guess)
-        joint = settle(X, rows, guess, desk.chosen, n_passes, n_trusted * (1 + kind), best, bench)
+            part_by_seeds(W, uniforms[number - 1, :n_seeds], desk.nearest, guess)
+        trusted = n_trusted if number == 0 else 2 * n_trusted
+        joint = settle(X, rows, guess, desk.chosen, n_passes, trusted, best, bench)
         if beats(joint, best):
             best = joint
             for r in range(n):

@@ -25,7 +25,8 @@ from mapdp.search.run import Problem, Run, compact, spare_for
 from mapdp.state import OPEN, TRIAL_CAPACITY, new_state
 
 _PASSES = 2  # of a guess, before it is judged: all rows at once find their best part
-_SEEDS = 6  # of a guess with many parts; fewer where there are not twice as many rows
+_GUESSES = 3  # around seeds, at most: one for every two columns
+_SEEDS = 6  # of such a guess; fewer where there are not twice as many rows
 _SAMPLE = 2048  # rows that a guess is made from, or ...
 _CELLS = 16384  # ... as many as hold so many cells; the others of a larger group follow once it pays
 
@@ -145,9 +146,10 @@ class _Members(NamedTuple):
 
 
 def _dice(rng: np.random.Generator, n_groups: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a first axis and the numbers that choose seeds for each group."""
-    uniforms = rng.random((n_groups, _SEEDS))
-    uniforms[:, :2] = 1.0  # the row farthest out, and the row farthest from that
+    """Draw a first axis and, for each guess, the numbers that choose its seeds, for each group."""
+    n_guesses = min(_GUESSES, max(1, n_features // 2))
+    uniforms = rng.random((n_groups, n_guesses, _SEEDS))
+    uniforms[:, 0, :2] = 1.0  # the row farthest out, and the row farthest from that
     return rng.normal(size=(n_groups, n_features)), uniforms
 
 
@@ -167,7 +169,7 @@ def _parted(
     guess_by_axis(outline, sample, axes[0], desk)
     best = try_guess(X, sample, desk.guess, desk.chosen, _PASSES, as_is, bench)
     parts = desk.guess.copy()
-    guess_by_seeds(outline, sample, uniforms[0], desk)
+    guess_by_seeds(outline, sample, uniforms[0, 0], desk)
     if (joint := try_guess(X, sample, desk.guess, desk.chosen, _PASSES, as_is, bench)) > best:
         best, parts = joint, desk.guess
     if not beats(best, as_is):
