@@ -39,7 +39,7 @@ METHODS = {
     "split-merge x 10": {"n_init": 10},
 }
 GIBBS_SWEEPS = 1000
-TURNS = 3
+TURNS = 5
 
 
 def fitted(X, alpha, family, parameters):

@@ -70,8 +70,8 @@ class MAPDP(Judged):
         How the partition is improved: "icm" is the paper's algorithm, "split-merge" goes on from there
         with moves of whole clusters until none raises the joint.
     n_init : int, default 1
-        Number of starts; the most probable outcome wins. Starts differ in the order of seating; every
-        second start of a split-merge search is around seeds instead.
+        Number of starts; the most probable outcome wins. Starts differ in the order of seating; every second
+        start of a split-merge search is around seeds instead, and the best is crossed with the others.
     max_iter : int, default 1000
         Largest number of sweeps of one start.
     tol : float, default 0.0
@@ -106,8 +106,8 @@ class MAPDP(Judged):
     known_labels_ : array of shape (n_clusters_,)
         Where `y`, weights or groups were given: the label that each cluster was told, -1 for none.
     inits_ : list of Init
-        For each start its joint, its number of clusters and its agreement with the outcome; by "nll" all
-        starts are made with alpha 1.
+        For each start its joint, its number of clusters and its agreement with the outcome, which may be
+        better than all of them; by "nll" all starts are made with alpha 1.
     converged_ : bool
         False where sweeps ran out, or the callback ended the fit.
     n_iter_ : int
