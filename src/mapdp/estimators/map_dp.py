@@ -24,7 +24,6 @@ from mapdp.search import starts as start_names
 from mapdp.search.blocks import Ties, Untied, of_blocks, tie, untied
 from mapdp.search.filling import search_and_fill
 from mapdp.search.run import Found, Problem
-from mapdp.search.searches import Start, plan_starts
 from mapdp.state import predictive_bank
 from mapdp.tables import Raw, read_table
 from mapdp.trace import Step
@@ -70,8 +69,8 @@ class MAPDP(Judged):
         How the partition is improved: "icm" is the paper's algorithm, "split-merge" goes on from there
         with moves of whole clusters until none raises the joint.
     n_init : int, default 1
-        Number of starts; the most probable outcome wins. Starts differ in the order of seating; every second
-        start of a split-merge search is around seeds instead, and the best is crossed with the others.
+        Number of starts, in different orders of seating; the most probable outcome wins. Every second start
+        of a split-merge search is around seeds instead, and the best is crossed with the others.
     max_iter : int, default 1000
         Largest number of sweeps of one start.
     tol : float, default 0.0
@@ -206,7 +205,7 @@ class MAPDP(Judged):
             self._keep_untied(untied(best, problem, ties), of_rows.X, ties, best.process)
         return self
 
-    def _solved(self, problem: Problem, starts: list[Start]) -> selection.Choice:
+    def _solved(self, problem: Problem, starts: list[searches.Start]) -> selection.Choice:
         """Search from all starts; where cells are missing that depend on others, fill them in turn."""
         choose = selection.RULES.get(self._rule, selection.as_given)
 
@@ -293,8 +292,8 @@ class MAPDP(Judged):
             return alpha_for(n_rows, expected, self.discount)
         return 1.0 if isinstance(self.alpha, str) else self.alpha
 
-    def _starts(self, n_rows: int, ties: Ties | None) -> list[Start]:
+    def _starts(self, n_rows: int, ties: Ties | None) -> list[searches.Start]:
         """Return how each start begins; without a seed the first seats the rows in row order."""
         init = self.init if ties is None or isinstance(self.init, str) else ties.of_blocks(self.init)
         rngs = generator(self.random_state).spawn(self.n_init)
-        return plan_starts(init, self.search, n_rows, rngs, in_row_order=self.random_state is None)
+        return searches.plan_starts(init, self.search, n_rows, rngs, in_row_order=self.random_state is None)

@@ -12,6 +12,7 @@ import numpy as np
 from mapdp._jit import inlined, kernel
 
 _POWER_STEPS = 5  # of the power iteration: a guess needs a direction, not an eigenvector
+_ALIKE = 0.99  # cosine of two directions that are as good as one
 
 
 class Desk(NamedTuple):
@@ -82,7 +83,7 @@ def _projection(W, r, axis):
 @inlined
 def part_by_axis(W, axis, turned, out):
     """Part rows by the sign of their projection on the main axis; `axis` is a start for it."""
-    for _ in range(_POWER_STEPS):
+    for step in range(_POWER_STEPS):
         for j in range(W.shape[1]):
             turned[j] = 0.0
         for r in range(W.shape[0]):
@@ -94,8 +95,13 @@ def part_by_axis(W, axis, turned, out):
             length += turned[j] * turned[j]
         if length == 0.0:
             break
+        likeness = 0.0
         for j in range(W.shape[1]):
-            axis[j] = turned[j] / math.sqrt(length)
+            turned[j] /= math.sqrt(length)
+            likeness += axis[j] * turned[j]
+            axis[j] = turned[j]
+        if step > 0 and likeness > _ALIKE:  # the first axis has any length
+            break
     for r in range(W.shape[0]):
         out[r] = 1 if _projection(W, r, axis) > 0.0 else 0
 
@@ -125,7 +131,7 @@ def part_by_seeds(W, uniforms, nearest, out):
 @inlined
 def _gather(W, seed, k, nearest, out):
     """Let rows that are nearest to this seed join it; return the total distance and the farthest row."""
-    total, farthest = 0.0, 0
+    total, farthest, longest = 0.0, 0, -1.0
     for r in range(W.shape[0]):
         distance = 0.0
         for j in range(W.shape[1]):
@@ -134,9 +140,10 @@ def _gather(W, seed, k, nearest, out):
         if k == 0 or distance < nearest[r]:
             nearest[r] = distance
             out[r] = k
-        total += nearest[r]
-        if nearest[r] > nearest[farthest]:
-            farthest = r
+        distance = nearest[r]
+        total += distance
+        if distance > longest:
+            farthest, longest = r, distance
     return total, farthest
 
 
