@@ -26,6 +26,7 @@ STEPS = {
     "import numpy": "import numpy",
     "import scikit-learn's base classes": "import sklearn.base",
     "import scikit-learn's base classes, without pandas": ALONE + "import sklearn.base",
+    "import them and Numba: what every first fit must wait for": "import sklearn.base, numba",
     "import mapdp (and with it scikit-learn)": "import mapdp",
     "import mapdp, without pandas": ALONE + "import mapdp",
 }
