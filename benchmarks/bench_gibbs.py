@@ -58,11 +58,8 @@ def sweep_rows():
             for collapsed in (True, True, False)
         ]
         everyone = np.arange(len(X), dtype=np.int32)
-        works = [
-            functools.partial(sweep, X, everyone, chains[0].state, 0),
-            chains[1].sweep,
-            chains[2].sweep,
-        ]
+        by_map = functools.partial(sweep, X, everyone, chains[0].state, 0)
+        works = [by_map, chains[1].sweep, chains[2].sweep]
         times, clusters = [], []
         for _ in range(ROUNDS + 1):
             times.append([seconds_of(work) for work in works])
@@ -79,24 +76,27 @@ def sweep_rows():
         ]
 
 
-def run_rows(n_draws):
-    """Yield the mean time of each fit, and how many times longer Gibbs takes; all take turns on each draw."""
-    runs = {
-        f"GibbsDPM until content, r = {r}": lambda X, r=r: GibbsDPM(
-            3.0, family=CRP_PRIOR, n_sweeps="raftery-lewis", accuracy=(0.025, r, 0.95)
-        ).fit(X)
+def models():
+    """Return what is fitted to the CRP draws."""
+    until = {"family": CRP_PRIOR, "n_sweeps": "raftery-lewis"}
+    chains = {
+        f"GibbsDPM until content, r = {r}": GibbsDPM(3.0, accuracy=(0.025, r, 0.95), **until)
         for r in (PRINTED, LIKELY)
     }
-    for name, parameters in FITS.items():
-        runs[name] = lambda X, p=parameters: MAPDP(3.0, family=CRP_PRIOR, **p).fit(X)
+    return chains | {name: MAPDP(3.0, family=CRP_PRIOR, **more) for name, more in FITS.items()}
+
+
+def run_rows(n_draws):
+    """Yield the mean time of each fit, and how many times longer Gibbs takes; all take turns on each draw."""
+    runs = models()
     times, sweeps, cut_short = ({name: [] for name in runs} for _ in range(3))
     for draw in range(-1, n_draws):  # the first only compiles
         X = sample_mixture(600, 3.0, CRP_PRIOR, np.random.default_rng(max(draw, 0))).X
-        for name, run in runs.items():
+        for name, model in runs.items():
             began = time.perf_counter()
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", ConvergenceWarning)
-                model = run(X)
+                model.fit(X)
             if draw >= 0:
                 times[name].append(time.perf_counter() - began)
                 cut_short[name].append(len(told) > 0)

@@ -129,16 +129,9 @@ def main():
     for name in args.sets:
         frame = pd.read_csv(folder / SETS[name])
         truth = frame.pop("label")
+        size, gaps = f"{frame.shape[0]:,} x {frame.shape[1]}", int(frame.isna().sum().sum())
         found = [measured(method, frame, truth, args.limit) for method in METHODS.values()]
-        rows.append(
-            [
-                name,
-                f"{frame.shape[0]:,} x {frame.shape[1]}",
-                int(frame.isna().sum().sum()),
-                truth.nunique(),
-                *found,
-            ]
-        )
+        rows.append([name, size, gaps, truth.nunique(), *found])
         print(rows[-1], flush=True)
     write(table(["table", "rows x columns", "gaps", "classes", *METHODS], rows), args.out)
 

@@ -35,6 +35,12 @@ METHODS = {  # and whose numbers of the paper stand beside them
     "MAPDP(3.0), prior known": "map",
     "MAPDP(), nothing known": "map",
 }
+SHOWN = {  # in the figure of sizes, and how they are called there
+    "truth": "truth",
+    "Gibbs, r = 0.01": "Gibbs",
+    "MAP-DPM, sequential start": "MAP-DPM",
+    "MAPDP(3.0), prior known": "mapdp",
+}
 
 
 def _gibbs(accuracy):
@@ -176,15 +182,16 @@ def _figures(draws, out):
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    shown = {
-        "truth": "truth",
-        "Gibbs, r = 0.01": "Gibbs",
-        "MAP-DPM, sequential start": "MAP-DPM",
-        "MAPDP(3.0), prior known": "mapdp",
-    }
+    _draw_sizes(draws, plt).savefig(out / "crp_sizes.png", dpi=110)
+    _draw_example(plt).savefig(out / "crp_example.png", dpi=110)
+    plt.close("all")
+
+
+def _draw_sizes(draws, plt):
+    """Draw how large the clusters are, by falling size, at three levels over all draws."""
     fig, axes = plt.subplots(1, 3, figsize=(12, 3.6), sharey=True, layout="constrained")
     for ax, level in zip(axes, (5, 50, 95), strict=True):
-        for name, label in shown.items():
+        for name, label in SHOWN.items():
             curve = np.percentile([draw[name]["sizes"] for draw in draws], level, axis=0)
             ax.plot(
                 np.arange(1, len(curve) + 1), np.where(curve > 0, curve, np.nan), marker=".", label=label
@@ -196,16 +203,18 @@ def _figures(draws, out):
         )
     axes[0].set_ylabel("share of the rows")
     axes[0].legend()
-    fig.savefig(out / "crp_sizes.png", dpi=110)
-    plt.close(fig)
+    return fig
+
+
+def _draw_example(plt):
+    """Draw the truth and what is found, side by side."""
     drawn = sample_mixture(N_ROWS, ALPHA, PRIOR, np.random.default_rng(0))
     found = MAPDP(ALPHA, family=PRIOR).fit(drawn.X)
     fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True, layout="constrained")
     for ax, labels, title in zip(axes, (drawn.labels, found.labels_), ("truth", "MAPDP(3.0)"), strict=True):
         ax.scatter(*drawn.X.T, c=labels % 10, cmap="tab10", s=8)
         ax.set(title=f"{title}: {len(np.unique(labels))} clusters")
-    fig.savefig(out / "crp_example.png", dpi=110)
-    plt.close(fig)
+    return fig
 
 
 if __name__ == "__main__":

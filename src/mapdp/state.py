@@ -13,7 +13,7 @@ from mapdp.family import Bank, Family, copy_slots
 from mapdp.process import Process
 
 FIRST_CAPACITY = 16
-TRIAL_CAPACITY = 16  # chairs of a trial with the rows of a few: its parts, and what settles out of them
+TRIAL_CAPACITY = 16  # chairs of a trial with the rows of a few: no guess has more parts
 
 # Places in State.counters.
 TAKEN = 0  # chairs that somebody sits on
@@ -29,7 +29,7 @@ class State(NamedTuple):
     labels: np.ndarray  # (N,) chair of each row, -1 while it stands
     sizes: np.ndarray  # (K,) rows on each chair
     joins: np.ndarray  # (K,) log prior weight of each chair for the next row
-    opens: np.ndarray  # (K + a trial's,) log prior weight of a new chair, by the number of chairs taken
+    opens: np.ndarray  # (K + 17,) log prior weight of a new chair, by the number of chairs taken
     discount: float
     counters: np.ndarray  # (5,) TAKEN, CHAIRS, OPEN, EMPTIED, MOVED
     bank: Any
