@@ -2,9 +2,9 @@
 
     python benchmarks/bench_alpha.py [--draws 20] [--out FILE]
 
-Three tables: draws of the paper's CRP model with known alpha; the seven UCI sets, with the mean log density of rows
-left out of five folds; the time of a fit that chooses alpha beside one to which it is given. `MAPDP_DATA` names the
-folder of the UCI sets.
+Three tables: draws of the paper's CRP model with known alpha; the seven UCI sets, with the mean log
+density of rows left out of five folds; the time of a fit that chooses alpha beside one to which it is
+given. `MAPDP_DATA` names the folder of the UCI sets.
 """
 
 import argparse

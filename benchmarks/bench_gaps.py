@@ -1,7 +1,7 @@
 """What do hidden cells cost? Agreement with the clusters of the whole table, and the error of what is filled in.
 
-Beside scikit-learn's imputers, after which the same clustering is made. Numbers are judged by their root mean
-square error in standard deviations of the column, levels by the share that is wrong.
+Beside scikit-learn's imputers, after which the same clustering is made. Numbers are judged by their root
+mean square error in standard deviations of the column, levels by the share that is wrong.
 """
 
 import argparse

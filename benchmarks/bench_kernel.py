@@ -14,11 +14,11 @@ import numpy as np
 from blobs import blobs
 from common import table, write
 from mapdp import Bernoulli, Categorical, DiagonalGaussian, Gaussian, Poisson
-from mapdp._lanes import LANES, load, spread, store
-from mapdp.kernels.sweep import sweep
-from mapdp.model import seated
-from mapdp.process import DirichletProcess
-from mapdp.search.frozen import survey
+from mapdp.compiled.lanes import LANES, load, spread, store
+from mapdp.engine.build import seated
+from mapdp.engine.in_threads import survey
+from mapdp.engine.sweep import sweep
+from mapdp.partitions.process import DirichletProcess
 
 N = 100_000
 HEADER = ["family, D, K", "sweep, ns per cell", "survey on all cores, ns per cell", "sweep, ns per row"]

@@ -26,7 +26,7 @@ for i in range(0, n, 100_000):
     rows = X[i : i + 100_000]
     rows[:] = centres[rng.integers(0, 20, len(rows))] + rng.normal(size=rows.shape)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-model = MAPDP(alpha=1.0).fit(X)
+model = MAPDP(alpha=1.0, prior="paper").fit(X)
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([X.nbytes, before * 1024, after * 1024, model.n_clusters_]))
 """

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from mapdp import MAPDP, DiagonalGaussian, GibbsDPM, sample_mixture
-from mapdp.datasets import load_uci
+from mapdp.data.datasets import load_uci
 
 CRP_PRIOR = DiagonalGaussian(mean=[1, 1], strength=0.1, shape=1.0, rate=[10, 10])
 UCI = ("wine", "iris", "breast_cancer", "soybean", "parkinsons", "pima", "vehicle")

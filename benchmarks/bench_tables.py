@@ -1,7 +1,7 @@
-"""How well are real tables clustered as they come? Beside what users would try, told the true number.
+"""How well are real tables clustered as they come? Beside what users would try, given the true number.
 
 Peers: k-prototypes or k-modes (`kmodes`), StepMix (`stepmix`), and scikit-learn's K-means after imputation,
-one-hot encoding and scaling. All of them are told the number of classes; mapdp is told nothing.
+one-hot encoding and scaling. All of them are given the number of classes; mapdp is not.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from joblib import cpu_count
 import mapdp
 
 SECTIONS = {
-    "bench_kmeans.py": "Beside K-means that is told K",
+    "bench_kmeans.py": "Compared with K-means with K given",
     "bench_growth.py": "Growth",
     "bench_kernel.py": "Scoring",
     "bench_gibbs.py": "Beside Gibbs",
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/speed_results.md"))
     arguments = parser.parse_args()
     machine = f"{cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
-    head = f"mapdp {mapdp.__version__}, {datetime.date.today()}, {machine}. Seconds are of this machine; read the ratios."
+    head = f"mapdp {mapdp.__version__}, {datetime.date.today()}, {machine}. Seconds depend on the machine; compare the ratios."
     page = ["# Measured speed", head, *[section(*pair) for pair in SECTIONS.items()]]
     arguments.out.write_text("\n\n".join(part.strip() for part in page) + "\n")
 

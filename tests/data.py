@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mapdp.datasets import NAMES, load_uci
+from mapdp.data.datasets import NAMES, load_uci
 
 UCI = NAMES
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mapdp.process import Process
+from mapdp.partitions.process import Process
 
 
 def all_partitions(n: int) -> Iterator[np.ndarray]:

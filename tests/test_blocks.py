@@ -14,7 +14,7 @@ from mapdp import (
     Product,
     log_joint,
 )
-from mapdp.search.blocks import _group_names
+from mapdp.search.weighted_rows import _group_names
 from tests.contract.cases import TABLE, _table
 from tests.partitions import all_partitions
 
@@ -28,7 +28,7 @@ def blobs(rng, n=60):
 def test_whole_weights_are_repeated_rows_for_a_full_covariance(rng):
     X, _ = blobs(rng)
     weights, prior = rng.integers(1, 5, size=len(X)), Gaussian.empirical(X)
-    model = MAPDP(alpha=1.0, family=prior, search="icm").fit(X, sample_weight=weights)
+    model = MAPDP(weights="repeats", alpha=1.0, family=prior, search="icm").fit(X, sample_weight=weights)
     repeated, again = np.repeat(X, weights, axis=0), np.repeat(model.labels_, weights)
     assert model.log_joint_ == pytest.approx(log_joint(repeated, again, alpha=1.0, family=prior), rel=1e-10)
 
@@ -38,7 +38,7 @@ def test_whole_weights_are_repeated_rows(process, rng):
     X, _ = blobs(rng)
     weights = rng.integers(1, 5, size=len(X))
     repeated, prior = np.repeat(X, weights, axis=0), DiagonalGaussian.empirical(X)
-    model = MAPDP(process=process, family=prior).fit(X, sample_weight=weights)
+    model = MAPDP(weights="repeats", process=process, family=prior).fit(X, sample_weight=weights)
     again = np.repeat(model.labels_, weights)
     expected = log_joint(repeated, again, process=process, family=prior)
     assert model.log_joint_ == pytest.approx(expected, rel=1e-11)
@@ -49,9 +49,9 @@ def test_whole_weights_are_repeated_rows(process, rng):
 
 
 def test_whole_weights_are_repeated_rows_in_a_mixed_table_with_gaps(rng):
-    X = np.where(rng.random((30, 9)) < 0.2, np.nan, _table(rng, 30))
+    X = np.where(rng.random((30, 7)) < 0.2, np.nan, _table(rng, 30))
     weights = rng.integers(1, 4, size=30)
-    model = MAPDP(alpha=1.0, family=TABLE).fit(X, sample_weight=weights)
+    model = MAPDP(weights="repeats", alpha=1.0, family=TABLE).fit(X, sample_weight=weights)
     repeated, again = np.repeat(X, weights, axis=0), np.repeat(model.labels_, weights)
     expected = log_joint(repeated, again, alpha=1.0, family=TABLE)
     assert model.log_joint_ == pytest.approx(expected, rel=1e-10)
@@ -62,7 +62,7 @@ def test_weights_know_the_columns_of_a_product(rng):
     weights, bell = rng.integers(1, 4, size=40), DiagonalGaussian([0.0], 0.5, 1.0, [1.0])
     few, many = Poisson(1.0, 0.3), Poisson(2.0, 0.1)
     product = Product([(bell, [1]), (many, [2]), (few, [0])])
-    model = MAPDP(alpha=1.0, family=product, search="icm").fit(X, sample_weight=weights)
+    model = MAPDP(weights="repeats", alpha=1.0, family=product, search="icm").fit(X, sample_weight=weights)
     repeated, again = np.repeat(X, weights, axis=0), np.repeat(model.labels_, weights)
     expected = log_joint(repeated, again, alpha=1.0, family=Mixed([few, bell, many]))
     assert model.log_joint_ == pytest.approx(expected, rel=1e-11)
@@ -72,7 +72,10 @@ def test_rows_of_no_weight_change_nothing_and_join_the_best_cluster(rng):
     X, _ = blobs(rng)
     weights = np.where(np.arange(60) < 12, 0.0, 1.0)
     prior = DiagonalGaussian.empirical(X)
-    model, others = MAPDP(alpha=1.0, family=prior), MAPDP(alpha=1.0, family=prior).fit(X[12:])
+    model, others = (
+        MAPDP(weights="repeats", alpha=1.0, family=prior),
+        MAPDP(weights="repeats", alpha=1.0, family=prior).fit(X[12:]),
+    )
     model.fit(X, sample_weight=weights)
     assert model.log_joint_ == pytest.approx(others.log_joint_, rel=1e-12)
     np.testing.assert_array_equal(model.labels_[12:], others.labels_)
@@ -86,7 +89,14 @@ def test_real_weights_lie_between_whole_ones(rng):
     joints = []
     for weight in (1.0, 1.0 + 1e-6, 1.5, 2.0 - 1e-6, 2.0):
         weights[0] = weight
-        fit = MAPDP(alpha=1.0, family=prior, search="icm", init=np.zeros(12, dtype=int), max_iter=1)
+        fit = MAPDP(
+            weights="repeats",
+            alpha=1.0,
+            family=prior,
+            search="icm",
+            init=np.zeros(12, dtype=int),
+            max_iter=1,
+        )
         joints.append(fit.fit(X, sample_weight=weights).log_joint_)
     assert joints[1] == pytest.approx(joints[0], abs=1e-4)
     assert joints[3] == pytest.approx(joints[4], abs=1e-4)
@@ -96,8 +106,8 @@ def test_real_weights_lie_between_whole_ones(rng):
 def test_one_weight_for_all_may_be_a_number(rng):
     X, _ = blobs(rng)
     two, pairs = (
-        MAPDP(alpha=1.0).fit(X, sample_weight=2.0),
-        MAPDP(alpha=1.0).fit(X, sample_weight=np.full(60, 2)),
+        MAPDP(weights="repeats", alpha=1.0).fit(X, sample_weight=2.0),
+        MAPDP(weights="repeats", alpha=1.0).fit(X, sample_weight=np.full(60, 2)),
     )
     assert two.log_joint_ == pairs.log_joint_
     assert two.cluster_sizes_.sum() == 120
@@ -114,12 +124,12 @@ def test_one_weight_for_all_may_be_a_number(rng):
 )
 def test_bad_weights_are_refused(weights, says, rng):
     with pytest.raises(ValueError, match=says):
-        MAPDP().fit(blobs(rng)[0], sample_weight=weights)
+        MAPDP(weights="repeats").fit(blobs(rng)[0], sample_weight=weights)
 
 
 def test_weights_below_the_discount_are_refused(rng):
     with pytest.raises(ValueError, match="above the discount"):
-        MAPDP(alpha=1.0, discount=0.5).fit(blobs(rng)[0], sample_weight=0.25)
+        MAPDP(weights="repeats", alpha=1.0, discount=0.5).fit(blobs(rng)[0], sample_weight=0.25)
 
 
 def test_the_best_grouped_partition_of_all_is_found(rng):
@@ -137,9 +147,9 @@ def test_the_best_grouped_partition_of_all_is_found(rng):
 def test_groups_share_a_cluster_and_rows_without_one_are_free(rng):
     X, _ = blobs(rng)
     groups = np.where(np.arange(60) < 10, 7, -1)
-    model = MAPDP(alpha=1.0).fit(X, groups=groups)
+    model = MAPDP(alpha=1.0, prior="paper").fit(X, groups=groups)
     assert len(set(model.labels_[:10])) == 1
-    named = MAPDP(alpha=1.0).fit(X, groups=[None if g < 0 else "a" for g in groups])
+    named = MAPDP(alpha=1.0, prior="paper").fit(X, groups=[None if g < 0 else "a" for g in groups])
     np.testing.assert_array_equal(named.labels_, model.labels_)
     assert model.log_joint_ == pytest.approx(
         log_joint(X, model.labels_, alpha=1.0, family=DiagonalGaussian.empirical(X)), rel=1e-11
@@ -196,14 +206,32 @@ def test_wrong_lengths_of_groups_are_refused(rng):
 @pytest.mark.parametrize("alpha", ["nll", "cv", "map"])
 def test_every_rule_for_alpha_counts_rows_not_blocks(alpha, rng):
     X, _ = blobs(rng)
-    weighted = MAPDP(alpha=alpha, random_state=0).fit(X, sample_weight=np.full(60, 3))
+    weighted = MAPDP(weights="repeats", prior="paper", alpha=alpha, random_state=0)
+    weighted.fit(X, sample_weight=np.full(60, 3))
     assert weighted.n_clusters_ == 3
     if alpha != "cv":  # whose folds are others
         repeated = MAPDP(alpha=alpha, family=Mixed.of(DiagonalGaussian.empirical(X)), random_state=0)
         assert weighted.alpha_ == pytest.approx(repeated.fit(np.repeat(X, 3, axis=0)).alpha_, rel=1e-6)
 
 
-def test_uncertainty_says_that_it_does_not_know_weights(rng):
+def test_uncertainty_refuses_weights(rng):
     X, _ = blobs(rng)
-    with pytest.raises(ValueError, match="does not know weights"):
-        MAPDP(alpha=1.0).fit(X, sample_weight=2.0).uncertainty(X)
+    with pytest.raises(ValueError, match="does not work for fits with weights"):
+        MAPDP(weights="repeats", alpha=1.0).fit(X, sample_weight=2.0).uncertainty(X)
+
+
+def test_weights_that_look_relative_are_pointed_out(rng):
+    """All 2 or all 1 / N is probably not meant as repeats; the relative reading ignores the scale."""
+    X = blobs(rng)[0]
+    for weight in (2.0, 1.0 / len(X)):
+        with pytest.warns(UserWarning, match='sample_weight has a mean of .* weights="relative"'):
+            MAPDP(alpha=1.0).fit(X, sample_weight=np.full(len(X), weight))
+    plain = MAPDP(alpha=1.0).fit(X, sample_weight=np.ones(len(X)))
+    for weight in (2.0, 0.1, 1.0 / len(X)):
+        model = MAPDP(alpha=1.0, weights="relative").fit(X, sample_weight=np.full(len(X), weight))
+        assert (model.labels_ == plain.labels_).all()
+        assert model.log_joint_ == pytest.approx(plain.log_joint_, rel=1e-9)
+    with pytest.raises(
+        ValueError, match="weights must be None or one of 'repeats', 'relative', got 'both'"
+    ):
+        MAPDP(weights="both").fit(X)

@@ -1,11 +1,14 @@
 """Every command from end to end, on real tables and on broken ones."""
 
+import errno
 import gzip
 import io
 import json
+import os
 import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 
@@ -15,8 +18,9 @@ import pyarrow.feather as feather
 import pytest
 from typer.testing import CliRunner
 
-from mapdp import MAPDP, DiagonalGaussian, cli, summary
+from mapdp import MAPDP, DiagonalGaussian, cli, compare, load
 from mapdp.cli import app as commands
+from mapdp.outputs import summary, writing
 
 RUN = CliRunner()
 
@@ -98,6 +102,20 @@ def test_all_commands_work_together(table, tmp_path):
     code, said, _ = mapdp("compare", table, model, model)
     assert code == 0
     assert said.count("model.mapdp") == 2
+    rows = pd.read_csv(table)
+    again = load(model)
+    expected = compare([again, again], rows)
+    assert f"{expected[0].held_out:10.4f}" in said  # what mapdp.compare says of the same models
+
+
+def test_rows_without_a_class_do_not_count_in_the_agreement(tmp_path):
+    table = people()
+    table["truth"] = table["truth"].astype(object)
+    table.loc[:19, "truth"] = None
+    agreement = summary.scores(table["truth"].to_numpy(), np.arange(80) % 2)
+    rest = summary.scores(table["truth"].to_numpy()[20:], np.arange(20, 80) % 2)
+    assert agreement == rest
+    assert agreement["classes"] == table["truth"].nunique()
 
 
 def test_json_is_all_that_is_printed(table, tmp_path):
@@ -128,6 +146,75 @@ def test_nothing_is_overwritten_without_force(table, tmp_path):
     assert "is there already" in err
     assert (out / "labels.csv").stat().st_mtime_ns == before
     assert mapdp("fit", table, "--out", out, "-q", "--force")[0] == 0
+
+
+def full_after(monkeypatch, n_bytes):
+    """Let the disk have room for so many bytes."""
+    left = [n_bytes]
+    opened = os.fdopen
+
+    def limited(handle, mode):
+        file = opened(handle, mode)
+
+        class Limited:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *problem):
+                file.close()
+
+            def write(self, content):
+                file.write(content[: max(left[0], 0)])
+                left[0] -= len(content)
+                if left[0] < 0:
+                    raise OSError(errno.ENOSPC, "No space left on device")
+
+            def flush(self):
+                file.flush()
+
+        return Limited()
+
+    monkeypatch.setattr(writing.os, "fdopen", limited)
+
+
+@pytest.mark.parametrize("room", [100, 5_000, 20_000])
+def test_on_a_full_disk_there_are_all_files_of_a_fit_or_none(room, table, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        full_after(patched, room)
+        code, _, err = mapdp("fit", table, "--out", out, "-q")
+    assert code == 1
+    assert "No space left" in err
+    assert not list(out.iterdir())
+
+
+@pytest.mark.parametrize("room", [100, 5_000, 20_000])
+def test_on_a_full_disk_force_leaves_the_files_of_the_first_fit(room, table, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    assert mapdp("fit", table, "--out", out, "-q")[0] == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with monkeypatch.context() as patched:
+        full_after(patched, room)
+        assert mapdp("fit", table, "--out", out, "-q", "--force", "--ignore", "city")[0] == 1
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_folder_in_the_place_of_a_file_stops_all_files(table, tmp_path):
+    out = tmp_path / "out"
+    (out / "report.html").mkdir(parents=True)
+    code, _, err = mapdp("fit", table, "--out", out, "-q", "--force")
+    assert code == 1
+    assert "is a folder" in err
+    assert [path.name for path in out.iterdir()] == ["report.html"]
+
+
+def test_files_have_the_rights_that_the_user_asks_for(table, tmp_path):
+    before = os.umask(0o027)
+    try:
+        mapdp("fit", table, "--out", tmp_path / "out", "-q")
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()} == {0o640}
 
 
 BROKEN = {
@@ -216,7 +303,7 @@ def test_demo_clusters_the_wines(tmp_path):
 def test_bench_prints_both(tmp_path):
     code, said, _ = mapdp("bench", "--rows", 2000)
     assert code == 0
-    assert "K-means, told 20" in said
+    assert "K-means, given 20" in said
 
 
 def test_reproduce_says_where_the_experiments_are(monkeypatch):
@@ -245,14 +332,14 @@ def test_an_interrupt_leaves_the_best_partition_so_far(tmp_path, monkeypatch):
     path = tmp_path / "big.csv"
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(3000, 4)) + 5 * rng.integers(0, 4, (3000, 1))).to_csv(path, index=False)
-    step = commands.show.Teller.step
+    step = commands.show.ProgressLine.step
 
     def interrupted(self, one):
         step(self, one)
         if one.move == "start":
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(commands.show.Teller, "step", interrupted)
+    monkeypatch.setattr(commands.show.ProgressLine, "step", interrupted)
     code, said, err = mapdp("fit", path, "--out", tmp_path / "o")
     assert code == 130
     assert "best partition so far" in said + err
@@ -325,5 +412,5 @@ def test_a_row_far_from_everything_still_has_a_nearest_cluster():
     X = np.concatenate([rng.normal(0.0, 1.0, size=(200, 1)), rng.normal(50.0, 1.0, size=(100, 1))])
     model = MAPDP(1.0, family=DiagonalGaussian([0.0], 0.01, 1.0, [1.0])).fit(X)
     view = summary.view_of(model, np.array([[1e9], [50.0]]))
-    assert (view.chances[0, :-1] == 0.0).all()
+    assert (view.probabilities[0, :-1] == 0.0).all()
     assert view.labels.tolist() == [1, 1]  # the smaller cluster has the longer tail

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
-from mapdp.concentration import GammaPrior, InverseGammaPrior, most_probable_alpha
-from mapdp.process import PitmanYor
+from mapdp.partitions.concentration import GammaPrior, InverseGammaPrior, most_probable_alpha
+from mapdp.partitions.process import PitmanYor
 from mapdp.selection import alpha_for, discount_for, expected_clusters, map_alpha
 
 PRIORS = {

@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from mapdp.diagnostics import raftery_lewis
+from mapdp.sampling.diagnostics import raftery_lewis
 
 REFERENCES = pathlib.Path(__file__).with_name("references") / "raftery_lewis.csv"
 ROWS = csv.DictReader(REFERENCES.read_text().splitlines())

@@ -6,12 +6,12 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mapdp import MAPDP, DPMeans, FixedGaussian
-from mapdp.search.dp_means import Start, dp_means, farthest_first_penalty
+from mapdp.search.dp_means import MeansStart, dp_means, farthest_first_penalty
 from tests.data import UCI, uci
 from tests.partitions import all_partitions, canonical
 
 
-@parametrize_with_checks([DPMeans(n_clusters=3)])
+@parametrize_with_checks([DPMeans(), DPMeans(n_clusters=3)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -39,7 +39,7 @@ def test_the_best_of_all_partitions_is_where_it_stays(lam, rng):
     X = rng.normal(size=(7, 2)) + 2.0 * rng.integers(0, 2, size=(7, 1))
     best = best_of_all(X, lam)
     centres = np.array([X[best == k].mean(axis=0) for k in range(best.max() + 1)])
-    run = dp_means(X, lam, Start(rng.permutation(7).astype(np.int32), centres), 10)
+    run = dp_means(X, lam, MeansStart(rng.permutation(7).astype(np.int32), centres), 10)
     assert canonical(run.labels) == canonical(best)
 
 
@@ -113,10 +113,16 @@ def test_max_iter_warns(rng):
         DPMeans(1.0, max_iter=1).fit(rng.normal(size=(50, 2)))
 
 
+def test_the_default_price_is_the_spread_of_the_table(rng):
+    X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 20.0])
+    model = DPMeans().fit(X)
+    assert 2 <= model.n_clusters_ <= 3
+    np.testing.assert_allclose(model.lam_, ((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({}, "give one of lam and n_clusters, got lam=None and n_clusters=None"),
         ({"lam": 1.0, "n_clusters": 2}, "give one of lam and n_clusters"),
         ({"lam": -1.0}, "lam must be positive and finite, got -1.0"),
         ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),

@@ -10,9 +10,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mapdp import DiagonalGaussian, Gaussian, GibbsDPM, PitmanYor, Poisson, log_joint, sample_mixture
-from mapdp.diagnostics import raftery_lewis
-from mapdp.model import seated
-from mapdp.predictive import log_density
+from mapdp.engine.build import seated
+from mapdp.engine.density import log_density
+from mapdp.sampling.diagnostics import raftery_lewis
 from mapdp.sampling.similarity import coclustering
 from tests.contract.cases import over_families
 

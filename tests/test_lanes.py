@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mapdp._jit import kernel
-from mapdp._lanes import LANES, larger, largest, load, spread, store, whole_lanes
-from mapdp.exact import added, squares_about_mean
-from mapdp.special import exp, log, log_gamma_half_step, log_rising
+from mapdp.compiled.exact import added, squares_about_mean
+from mapdp.compiled.jit import kernel
+from mapdp.compiled.lanes import LANES, larger, largest, load, spread, store, whole_lanes
+from mapdp.compiled.special import exp, log, log_gamma_half_step, log_rising
 
 
 @kernel

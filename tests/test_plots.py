@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from mapdp import MAPDP, plots, projection
-from mapdp.trace import Step
+from mapdp import MAPDP, plots
+from mapdp.engine.trace import Step
+from mapdp.outputs import projection
 
 mpl.use("agg")
 
@@ -14,7 +15,7 @@ mpl.use("agg")
 @pytest.fixture(scope="module")
 def wine():
     table = load_wine(as_frame=True).data
-    return MAPDP().fit(table), table
+    return MAPDP(prior="paper").fit(table), table
 
 
 def test_sizes_and_sensitivity(wine):
@@ -50,10 +51,10 @@ def test_the_map_keeps_clusters_apart(wine):
 def test_a_callback_sees_every_step_and_can_end_the_fit(wine):
     _, table = wine
     seen = []
-    whole = MAPDP(alpha=1.0, callback=lambda step: seen.append(step)).fit(table)
+    whole = MAPDP(alpha=1.0, prior="paper", callback=lambda step: seen.append(step)).fit(table)
     assert seen == whole.trace_
     assert all(isinstance(step, Step) for step in seen)
-    ended = MAPDP(alpha=1.0, callback=lambda step: step.move == "start").fit(table)
+    ended = MAPDP(alpha=1.0, prior="paper", callback=lambda step: step.move == "start").fit(table)
     assert len(ended.trace_) == 1
     assert not ended.converged_
     assert ended.labels_.shape == (178,)

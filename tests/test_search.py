@@ -7,13 +7,14 @@ from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
 
 from mapdp import MAPDP, DiagonalGaussian, PitmanYor, Poisson, log_joint, sample_mixture
-from mapdp.kernels.guess import whiten
-from mapdp.kernels.joint import sort_by_chair
-from mapdp.kernels.regroup import Outcome, seat_parts
-from mapdp.model import seated
-from mapdp.search import searches
-from mapdp.search.run import Found, Problem
-from mapdp.trace import adjusted_rand, silent
+from mapdp.data.moments import gaps_filled_by_means
+from mapdp.engine.build import seated, sort_by_chair
+from mapdp.engine.problem import Model, Problem
+from mapdp.engine.propose import whiten
+from mapdp.engine.regroup import Regrouping, seat_parts
+from mapdp.partitions.labels import adjusted_rand, compact
+from mapdp.search import climb
+from mapdp.search.run import Found, Run
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
 from tests.data import UCI, uci
 from tests.partitions import ExactModel, all_partitions, clusters_of
@@ -117,7 +118,8 @@ def test_moves_free_the_printed_start():
     """From one cluster the paper's sweep makes no move on these rows; splits do."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(centre, 1.0, size=(60, 2)) for centre in (-6.0, 0.0, 6.0)])
-    assert MAPDP(init="single", search="icm").fit(X).n_clusters_ == 1
+    assert MAPDP(init="single", search="icm", prior="paper").fit(X).n_clusters_ == 1
+    assert MAPDP(init="single", prior="paper").fit(X).n_clusters_ == 3
     assert MAPDP(init="single").fit(X).n_clusters_ == 3
 
 
@@ -135,10 +137,11 @@ def test_every_start_is_reported(rng):
 def test_crossing_begins_where_both_partitions_agree(discount, monkeypatch, rng):
     X, process = rng.normal(size=(80, 2)), PitmanYor(1.0, discount)
     family = DiagonalGaussian.empirical(X)
-    problem = Problem(X, X, family, process, None, 100, 0.0, 1, silent)
+    problem = Problem(X, X, Model(family, process))
     labels = [np.arange(80) // 40, np.arange(80) // 20 % 2, np.arange(80) // 40]
     ends = [
-        Found(seated(X, one, family, process), process, -float(i), [], True) for i, one in enumerate(labels)
+        Found(seated(X, one, family, process), process, -float(i), True, ([],), 0)
+        for i, one in enumerate(labels)
     ]
     begun = []
 
@@ -146,11 +149,13 @@ def test_crossing_begins_where_both_partitions_agree(discount, monkeypatch, rng)
         begun.append(start.init)
         return ends[0]._replace(log_joint=5.0)
 
-    monkeypatch.setattr(searches, "search", ended)
-    assert searches.crossed(problem, "split-merge", ends[::-1], rng).log_joint == 5.0
+    monkeypatch.setattr(climb, "search", ended)
+    assert climb.crossed(problem, "split-merge", ends[::-1], rng).log_joint == 5.0
     assert len(begun) == 1  # and not with the third, which is the first once more
     assert adjusted_rand(begun[0], np.arange(80) // 20) == 1.0
-    assert searches.crossed(problem, "icm", ends, rng) is ends[0]
+    best = climb.crossed(problem, "icm", ends, rng)
+    assert best.state is ends[0].state
+    assert (best.won, len(best.climbs)) == (0, 3)
 
 
 def test_crossing_reaches_more_than_the_starts():
@@ -171,12 +176,12 @@ def test_starts_do_not_depend_on_threads(rng):
 
 def test_a_large_table_starts_on_some_of_its_rows(monkeypatch):
     """With few rows allowed at once, everything large takes the large paths, and threads agree."""
-    monkeypatch.setattr("mapdp.search.searches._LARGE", 1000)
-    monkeypatch.setattr("mapdp.search.searches._SAMPLE", 500)
-    monkeypatch.setattr("mapdp.search.regroup._SAMPLE", 200)
-    monkeypatch.setattr("mapdp.search.regroup._CELLS", 400)
-    monkeypatch.setattr("mapdp.search.frozen._BLOCK", 300)
-    monkeypatch.setattr("mapdp.model._BLOCK", 700)
+    monkeypatch.setattr("mapdp.engine.problem.LARGE", 1000)
+    monkeypatch.setattr("mapdp.search.climb.SAMPLE", 500)
+    monkeypatch.setattr("mapdp.search.moves.regroup._SAMPLE", 200)
+    monkeypatch.setattr("mapdp.search.moves.regroup._CELLS", 400)
+    monkeypatch.setattr("mapdp.engine.in_threads._BLOCK", 300)
+    monkeypatch.setattr("mapdp.engine.build._BLOCK", 700)
     prior = DiagonalGaussian([0.0, 0.0], 0.05, 2.0, [1.0, 1.0])
     X, truth = sample_mixture(4000, 2.0, prior, np.random.default_rng(3))
     one, two = (MAPDP(2.0, family=prior, n_jobs=n).fit(X) for n in (1, 2))
@@ -219,7 +224,7 @@ def test_rows_are_sorted_by_chair():
 
 
 def test_parts_take_the_chairs_of_their_group_then_fresh_ones():
-    outcome = Outcome(np.full(6, 2), np.zeros(4, dtype=bool), np.array([4]), np.empty(1))
+    outcome = Regrouping(np.full(6, 2), np.zeros(4, dtype=bool), np.array([4]), np.empty(1), np.zeros(1))
     rows, parts = np.array([1, 2, 4, 5]), np.array([7, 3, 7, 0])
     seat_parts(np.array([1, 3]), rows, parts, np.empty(8, dtype=np.int64), outcome)
     assert outcome.labels.tolist() == [2, 1, 3, 2, 1, 4]
@@ -263,3 +268,25 @@ def test_columns_that_do_not_vary_do_not_steer_a_guess(n):
     whiten(X, np.arange(n, dtype=np.int32), W, np.empty(2), np.empty(2))
     assert (W[:, 0] == 0.0).all()
     assert_allclose(W[:, 1].std(), 1.0)
+
+
+@over_families
+def test_a_move_gains_exactly_what_it_proposes(case, rng):
+    """The gain that a proposal names is the difference of the joints, for every move that proposes any."""
+    X, process = case.family.encode(case.rows(rng, 60)), PitmanYor(1.0, 0.1)
+    problem = Problem(X, gaps_filled_by_means(X), Model(case.family, process))
+    seen = set()
+    for labels in (np.zeros(60, dtype=np.int32), rng.integers(0, 12, 60).astype(np.int32)):
+        run = Run(problem, seated(X, compact(labels), case.family, process))
+        run.start(np.arange(60, dtype=np.int32))
+        repeated, others = climb.moves_in_order(run, rng)
+        for _ in range(4):
+            for move in (*repeated, *others):
+                before = run.log_joint()
+                proposal = move.propose(run)
+                if proposal is None:
+                    continue
+                step = run.adopt(move.name, proposal.labels, proposal.before)
+                assert_allclose(step.log_joint - before, proposal.log_gain, rtol=1e-8, atol=1e-7)
+                seen.add(move.name)
+    assert len(seen) >= 1

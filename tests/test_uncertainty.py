@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
 from mapdp import MAPDP
-from mapdp.sampling import sampler
-from mapdp.sampling.uncertainty import uncertainty_of
-from mapdp.trace import Step, silent
+from mapdp.engine.trace import Step, silent
+from mapdp.sampling import chains as sampler
+from mapdp.sampling.stability import uncertainty_of
 from tests.contract.cases import FAMILIES
 from tests.partitions import ExactModel, all_partitions
 
@@ -38,15 +38,14 @@ class Counted:
     """Stands for a chain: its partitions are the numbers of its sweeps."""
 
     def __init__(self):
-        self.steps, self.samples = [], []
+        self.n_sweeps, self.samples = 0, []
 
     def sweep(self):
-        step = Step("gibbs", len(self.steps) + 1, 1, 0, 0, 0.0, 0.0)
-        self.steps.append(step)
-        return step
+        self.n_sweeps += 1
+        return Step("gibbs", self.n_sweeps, 1, 0, 0, 0.0, 0.0)
 
     def keep(self):
-        self.samples.append(np.array([len(self.steps)]))
+        self.samples.append(np.array([self.n_sweeps]))
 
 
 def test_only_the_second_half_is_used_and_no_more_than_so_many_are_kept():
@@ -63,7 +62,7 @@ def test_membership_is_that_of_the_exact_posterior(rng):
     case = FAMILIES[0]
     X = case.rows(rng, 5)
     model = MAPDP(0.7, family=case.family).fit(X)
-    exact, partitions = ExactModel(case.family, model._process, X), list(all_partitions(5))
+    exact, partitions = ExactModel(case.family, model.mixture_.process, X), list(all_partitions(5))
     joints = np.array([exact.log_joint(labels) for labels in partitions])
     weights = np.exp(joints - np.logaddexp.reduce(joints))
     judged = [uncertainty_of(model.labels_, labels[None]) for labels in partitions]
@@ -79,7 +78,7 @@ def test_membership_is_that_of_the_exact_posterior(rng):
 def fitted():
     X = make_blobs(90, n_features=2, centers=[[0, 0], [30, 0], [0, 30]], random_state=1)[0]
     X[0] = 15.0, 0.0  # halfway between two clusters
-    return MAPDP().fit(X), X
+    return MAPDP(prior="paper").fit(X), X
 
 
 def test_clear_clusters_are_stable_and_a_row_between_them_is_not(fitted):

@@ -10,7 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mapdp.saving import write_whole
+from mapdp.outputs.saving import write_whole
+
+
+def winning_steps(model):
+    """Return the steps of the climb that won: a fit may climb several times."""
+    return [step for step in model.trace_ if step.climb == model.winning_climb_]
 
 
 def results(

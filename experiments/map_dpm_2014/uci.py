@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from experiments.map_dpm_2014 import store
+from experiments.map_dpm_2014.store import winning_steps
 from mapdp import MAPDP, DiagonalGaussian, DPMeans, GibbsDPM
-from mapdp.datasets import NAMES, load_uci
+from mapdp.data.datasets import NAMES, load_uci
 
 QUICK = ("wine", "iris")
 MOST = 10_000  # sweeps after which a chain is cut short, as in the paper
@@ -32,6 +33,13 @@ METHODS = {  # and the column of the paper that stands beside them
     "MAPDP(family=DiagonalGaussian)": 2,
     "MAPDP()": 2,
 }
+
+
+def _iterations(model):
+    """Return sweeps of a chain, of the climb that won, or passes of DP-means."""
+    if hasattr(model, "winning_climb_"):
+        return winning_steps(model)[-1].sweep
+    return int(getattr(model, "n_sweeps_", 0) or model.n_iter_)
 
 
 def one_set(name):
@@ -78,7 +86,7 @@ def _measures(model, y):
         "nmi": float(np.mean(scores)),
         "spread": float(2.0 * np.std(scores)),
         "clusters": float(np.mean([len(np.unique(labels)) for labels in partitions])),
-        "iterations": int(getattr(model, "n_sweeps_", 0) or model.n_iter_),
+        "iterations": _iterations(model),
         "alpha": float(getattr(model, "alpha_", float("nan")) or 0.0)
         if not isinstance(model, DPMeans)
         else None,

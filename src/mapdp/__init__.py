@@ -1,7 +1,11 @@
-"""Cluster data without being told how many clusters there are."""
+"""Cluster data without saying how many clusters there are."""
+
+import importlib
+from typing import Any
 
 from mapdp import datasets, diagnostics, selection
-from mapdp.comparison import compare
+from mapdp.engine.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
+from mapdp.engine.trace import Step
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
@@ -14,19 +18,28 @@ from mapdp.families import (
     FixedGaussian,
     Gaussian,
     Geometric,
+    LogNormal,
     Mixed,
     NegativeBinomial,
     Ordered,
     Poisson,
     Product,
+    SharedGaussian,
     SphericalGaussian,
 )
-from mapdp.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
-from mapdp.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
-from mapdp.saving import load, save
-from mapdp.trace import Step
+from mapdp.outputs.compare import compare
+from mapdp.outputs.saving import load, save
+from mapdp.partitions.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load plots when they are first used: most programs draw none."""
+    if name == "plots":
+        return importlib.import_module("mapdp.plots")
+    raise AttributeError(f"module 'mapdp' has no attribute {name!r}")
+
 
 __all__ = [
     "MAPDP",
@@ -41,6 +54,7 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GibbsDPM",
+    "LogNormal",
     "Mixed",
     "MixtureOfFiniteMixtures",
     "NegativeBinomial",
@@ -48,6 +62,7 @@ __all__ = [
     "PitmanYor",
     "Poisson",
     "Product",
+    "SharedGaussian",
     "SphericalGaussian",
     "Step",
     "compare",
@@ -56,6 +71,7 @@ __all__ = [
     "load",
     "log_joint",
     "log_pseudo_likelihood",
+    "plots",
     "sample_crp",
     "sample_mixture",
     "save",

@@ -15,6 +15,7 @@ from mapdp import (
     Exponential,
     FixedGaussian,
     Gaussian,
+    LogNormal,
     Mixed,
     MixtureOfFiniteMixtures,
     NegativeBinomial,
@@ -22,9 +23,10 @@ from mapdp import (
     PitmanYor,
     Poisson,
     Product,
+    SharedGaussian,
     SphericalGaussian,
 )
-from mapdp.family import Family
+from mapdp.families.base import Family
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,19 +102,26 @@ NEGATIVE_BINOMIAL = NegativeBinomial(success=[1.5, 0.8], failure=[2.0, 5.0], tri
 FIXED = FixedGaussian(mean=[1.0, 2.0, 0.0], strength=0.2, variance=[1.0, 2.0, 0.5])
 
 SPHERICAL = SphericalGaussian([1.0, 2.0, 0.0], 0.2, 1.5, 1.2, [1.0, 2.0, 0.5])
+SHARED = SharedGaussian([1.0, 2.0, 0.0], 0.3, 1.5, FULL.scale, [0.5, 0.0, 0.2])
 ORDERED = Ordered([[0, 1, 2, 3], [0, 1, 2], [4, 2, 1, 0]], width=1.2)
 TABLE = Mixed(
     [
-        *[DIAGONAL.column(0), FIXED.column(1), EXPONENTIAL.column(0), POISSON.column(1)],
-        *[BINOMIAL.column(2), NEGATIVE_BINOMIAL.column(0), BERNOULLI.column(2)],
-        *[CATEGORICAL.column(2), ORDERED.column(1)],
+        *[
+            dataclasses.replace(DIAGONAL.column(0), resolution=0.4),
+            BINOMIAL.column(2),
+            NEGATIVE_BINOMIAL.column(0),
+            BERNOULLI.column(2),
+        ],
+        *[CATEGORICAL.column(2), ORDERED.column(1), DIAGONAL.column(1)],
     ]
 )
+RARE_TABLE = Mixed([FIXED.column(1), EXPONENTIAL.column(0), POISSON.column(1), DIAGONAL.column(0)])
 
 
 def _table(rng, n):
-    numbers = [_real(rng, n)[:, :2], _times(rng, n)[:, :1], _counts(rng, n)[:, :1], _trials(rng, n)[:, 2:]]
-    return np.hstack([*numbers, _counts(rng, n)[:, :1], _binary(rng, n)[:, :1], _codes(rng, n)[:, :2]])
+    counts = [_trials(rng, n)[:, 2:], _counts(rng, n)[:, :1]]
+    real = _real(rng, n)
+    return np.hstack([real[:, :1], *counts, _binary(rng, n)[:, :1], _codes(rng, n)[:, :2], real[:, 1:2]])
 
 
 def _gaps(rng, n):
@@ -132,9 +141,14 @@ FAMILIES = [
     Case("negative binomial", NEGATIVE_BINOMIAL, _counts),
     Case("fixed", FIXED, _real),
     Case("spherical", SPHERICAL, _real),
+    Case("log-normal", LogNormal([1.0, -0.5], 0.3, 1.5, [1.0, 2.0]), _times),
     Case("ordered", ORDERED, _grades),
     Case("mixed", TABLE, _table),
     Case("gaps", TABLE, _gaps),
+    Case("rounded", dataclasses.replace(DIAGONAL, resolution=[0.5, 0.0, 1.0]), _real),
+    Case("rounded full", dataclasses.replace(FULL, resolution=[0.5, 0.0, 1.0]), _real),
+    Case("rounded spherical", dataclasses.replace(SPHERICAL, resolution=[0.5, 0.0, 1.0]), _real),
+    Case("shared", SHARED, _real),
 ]
 PROCESSES = {
     "dp": DirichletProcess(0.7),

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mapdp import DiagonalGaussian, Gaussian, PitmanYor
-from mapdp.concentration import GammaPrior
-from mapdp.families.drawn import Drawn
-from mapdp.sampling.chain import Chain, Posterior
+from mapdp.engine.problem import Model, Problem
+from mapdp.families.uncollapsed import Uncollapsed
+from mapdp.partitions.concentration import GammaPrior
+from mapdp.sampling.chain import Chain
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_gaussians
 from tests.partitions import ExactModel, all_partitions, canonical
 
@@ -14,9 +15,13 @@ N_SWEEPS = 12_000
 PARTITIONS = [canonical(labels) for labels in all_partitions(5)]
 
 
-def frequencies(posterior, rng):
+def posterior(X, family, process, alpha_prior=None):
+    return Problem(X, X, Model(family, process, alpha_prior))
+
+
+def frequencies(problem, collapsed, rng):
     """Run a chain over 5 rows; return how often it visited each of the 52 partitions."""
-    chain = Chain(posterior, "single", rng)
+    chain = Chain(problem, "single", rng, collapsed=collapsed)
     tally = dict.fromkeys(PARTITIONS, 0)
     for _ in range(N_SWEEPS):
         chain.sweep()
@@ -45,7 +50,7 @@ BOUND = 0.05
 def test_frequencies_match_the_exact_posterior(case, name):
     rng = np.random.default_rng(11)
     X, process = case.rows(rng, 5), PROCESSES[name]
-    drawn = frequencies(Posterior(case.family.encode(X), case.family, process, None, True), rng)
+    drawn = frequencies(posterior(case.family.encode(X), case.family, process), True, rng)
     assert distance(drawn, exact_posterior(case.family, process, X)) < BOUND
 
 
@@ -60,7 +65,7 @@ class Dropped(PitmanYor):
 def test_the_bound_notices_that_new_chairs_are_not_weighed(case):
     rng = np.random.default_rng(11)
     X = case.rows(rng, 5)
-    drawn = frequencies(Posterior(case.family.encode(X), case.family, Dropped(0.2), None, True), rng)
+    drawn = frequencies(posterior(case.family.encode(X), case.family, Dropped(0.2)), True, rng)
     assert distance(drawn, exact_posterior(case.family, PitmanYor(0.2), X)) > BOUND
 
 
@@ -69,11 +74,11 @@ def test_the_bound_notices_that_new_chairs_are_not_weighed(case):
 def test_frequencies_of_the_uncollapsed_sampler_match_too(case, name):
     rng = np.random.default_rng(12)
     X, process = case.rows(rng, 5), PROCESSES[name]
-    drawn = frequencies(Posterior(X, case.family, process, None, False), rng)
+    drawn = frequencies(posterior(X, case.family, process), False, rng)
     assert distance(drawn, exact_posterior(case.family, process, X)) < BOUND
 
 
-class Forgetful(Drawn):
+class Forgetful(Uncollapsed):
     """A sampler that leaves out a term: the spread of a cluster's centre around its posterior mean."""
 
     def noise(self, n, rng):
@@ -84,10 +89,10 @@ class Forgetful(Drawn):
 
 @over_gaussians
 def test_the_bound_notices_a_dropped_term(case, monkeypatch):
-    monkeypatch.setattr("mapdp.sampling.chain.Drawn", Forgetful)
+    monkeypatch.setattr("mapdp.sampling.chain.Uncollapsed", Forgetful)
     rng = np.random.default_rng(12)
     X, process = case.rows(rng, 5), PROCESSES["dp"]
-    drawn = frequencies(Posterior(X, case.family, process, None, False), rng)
+    drawn = frequencies(posterior(X, case.family, process), False, rng)
     assert distance(drawn, exact_posterior(case.family, process, X)) > BOUND
 
 
@@ -95,7 +100,7 @@ def test_the_bound_notices_a_dropped_term(case, monkeypatch):
 def test_frequencies_with_alpha_drawn_are_those_with_alpha_integrated_out(collapsed):
     case, prior, rng = FAMILIES[0], GammaPrior(2.0, 0.5), np.random.default_rng(13)
     X = case.rows(rng, 5)
-    drawn = frequencies(Posterior(X, case.family, PitmanYor(1.0), prior, collapsed), rng)
+    drawn = frequencies(posterior(X, case.family, PitmanYor(1.0), prior), collapsed, rng)
     grid = np.linspace(-8.0, 5.0, 400)  # of log alpha
     models = [ExactModel(case.family, PitmanYor(np.exp(u)), X) for u in grid]
     weights = np.array([prior.log_density(np.exp(u)) for u in grid])
@@ -145,7 +150,7 @@ def drawn_directly(family, process, rng):
 def new_rows(chain, family, rng):
     """Draw rows given the chain's partition; given its parameters, too, where it has them."""
     labels, d = chain.state.labels, family.n_features
-    if chain.posterior.collapsed:
+    if not isinstance(chain.family, Uncollapsed):
         parameters = family.sample_parameters(chain.state.capacity, rng)
         return family.sample_rows(tuple(p[labels] for p in parameters), rng)
     X = family.origin + chain.state.bank.centre[:, labels].T
@@ -162,7 +167,7 @@ def drawn_by_a_chain(family, process, collapsed, rng):
     labels, draws = process.sample(N_ROWS, rng), []
     X = family.sample_rows(family.sample_parameters(N_ROWS, rng), rng)
     for _ in range(N_DRAWS):
-        chain = Chain(Posterior(X, family, process, None, collapsed), labels, rng)
+        chain = Chain(posterior(X, family, process), labels, rng, collapsed=collapsed)
         chain.sweep()
         labels, X = chain.state.labels.copy(), new_rows(chain, family, rng)
         draws.append(bounded(X, labels))
@@ -191,7 +196,7 @@ def test_the_chain_has_the_joint_distribution_of_the_model(family, collapsed):
 
 @pytest.mark.parametrize("family", GAUSSIANS.values(), ids=GAUSSIANS)
 def test_the_joint_distribution_notices_a_dropped_term(family, monkeypatch):
-    monkeypatch.setattr("mapdp.sampling.chain.Drawn", Forgetful)
+    monkeypatch.setattr("mapdp.sampling.chain.Uncollapsed", Forgetful)
     rng = np.random.default_rng(5)
     direct = drawn_directly(family, PROCESSES["dp"], rng)
     assert largest_gap(direct, drawn_by_a_chain(family, PROCESSES["dp"], False, rng)) > GAP

@@ -4,17 +4,18 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from mapdp import MAPDP, log_joint, log_pseudo_likelihood
-from mapdp.model import seated
-from mapdp.moments import outlined
-from mapdp.search.frozen import survey
-from mapdp.search.run import Problem, Run
-from mapdp.state import new_state
+from mapdp.data.moments import gaps_filled_by_means
+from mapdp.engine.build import seated
+from mapdp.engine.in_threads import survey
+from mapdp.engine.problem import Budget, Model, Problem
+from mapdp.engine.state import new_state
+from mapdp.search.run import Run
 from tests.contract.cases import PROCESSES, over_families, over_processes
 from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep
 
 
 def run_from(X, family, process, labels=None, capacity=16):
-    problem = Problem(X, outlined(X), family, process, None, 100, 0.0, 1, lambda step: None)
+    problem = Problem(X, gaps_filled_by_means(X), Model(family, process), Budget(max_iter=100))
     if labels is None:
         return Run(problem, new_state(len(X), family, process, capacity))
     return Run(problem, seated(X, labels, family, process))
@@ -71,7 +72,7 @@ def test_settling_the_border_ends_where_nobody_moves(case, rng):
         run.start(np.arange(60, dtype=np.int32))
         start, visit, seen = run.state.labels.copy(), run.visit, []
         run.visit = lambda rows, visit=visit, seen=seen: (seen.append(rows), visit(rows))[1]
-        assert run.settle_border()
+        assert run._settle_border()
         visited.append((start, seen, run))
         assert (np.diff([step.log_joint for step in run.trace]) > -1e-9).all()
         assert visit(np.arange(60, dtype=np.int32)) == 0
@@ -153,3 +154,15 @@ def test_emptied_clusters_are_counted_and_their_chairs_reused(case, rng):
     X = case.rows(rng, 40)
     model = MAPDP(0.7, family=case.family, init="singletons", search="icm").fit(X)
     assert sum(step.n_emptied for step in model.trace_) >= 40 - model.n_clusters_ > 0
+
+
+@over_families
+def test_threads_that_share_a_bank_score_as_one(case, monkeypatch, rng):
+    """No bank holds working space: threads that survey blocks of rows agree with one to the last bit."""
+    monkeypatch.setattr("mapdp.engine.in_threads._BLOCK", 16)
+    X, process = case.family.encode(case.rows(rng, 400)), PROCESSES["dp"]
+    state = seated(X, (np.arange(400) % 5).astype(np.int32), case.family, process)
+    rows = np.arange(400, dtype=np.int32)
+    alone = survey(X, rows, state, 1)
+    for _ in range(5):
+        assert (survey(X, rows, state, 3) == alone).all()

@@ -1,4 +1,4 @@
-"""Knows the commands: arguments in, an estimator at work, files and words out."""
+"""The commands: arguments in, an estimator at work, files and words out."""
 
 import dataclasses
 import importlib
@@ -12,14 +12,17 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-import mapdp
-from mapdp import MAPDP, report, summary
+from mapdp.cli import bench as timed
 from mapdp.cli import files, job, show
 from mapdp.cli.files import TroubleError
+from mapdp.estimators.map_dp import MAPDP
+from mapdp.outputs import report, saving, summary
+from mapdp.outputs.compare import compare as compare_models
+from mapdp.outputs.writing import write_together, write_whole
 
 app = typer.Typer(
     name="mapdp",
-    help="Cluster tables without being told how many clusters there are.",
+    help="Cluster tables without saying how many clusters there are.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -43,15 +46,15 @@ def _alpha(text: str) -> float | str:
         return text
 
 
-def _said(columns: list[str], ignore: list[str]) -> dict[object, str]:
-    """Return what users say of columns."""
-    told: dict[object, str] = {}
+def _kinds(columns: list[str], ignore: list[str]) -> dict[object, str]:
+    """Return the kinds of columns that the options name."""
+    kinds: dict[object, str] = {}
     for entry in columns:
         name, _, kind = entry.rpartition("=")
         if not name:
             raise TroubleError(f"--columns must be NAME=KIND, got {entry!r}. Hint: --columns visits=count.")
-        told[name] = kind
-    return told | dict.fromkeys(ignore, "ignore")
+        kinds[name] = kind
+    return kinds | dict.fromkeys(ignore, "ignore")
 
 
 @app.command()
@@ -61,6 +64,9 @@ def fit(
         "mapdp-out"
     ),
     alpha: Annotated[str, typer.Option(help="concentration: a number, auto, map, nll or cv")] = "auto",
+    covariance: Annotated[
+        str, typer.Option(help="of measurements: auto, diagonal, full, shared or spherical")
+    ] = "auto",
     label: Annotated[
         str | None, typer.Option(help="column of known classes: scored against, never used")
     ] = None,
@@ -85,16 +91,18 @@ def fit(
     kind = files.kind_of(table)
     targets = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
     _check_free(targets, force)
-    said = _said(columns or [], ignore or [])
-    model = MAPDP(_alpha(alpha), columns=said or None, random_state=seed, n_init=n_init)
-    sure, is_interrupted = job.fitted(model, features, show.Teller(quiet or as_json))
+    kinds = _kinds(columns or [], ignore or [])
+    model = MAPDP(
+        _alpha(alpha), covariance=covariance, columns=kinds or None, random_state=seed, n_init=n_init
+    )
+    sure, is_interrupted = job.fitted(model, features, show.ProgressLine(quiet or as_json))
     view = summary.view_of(model, features, model.labels_)
     found = summary.summarise(model, view, title=pathlib.Path(table).name, label=truth, uncertainty=sure)
     found = _with_command(found, notes)
+    labels = files.to_bytes(job.label_table(view.labels, view.probabilities), kind)
+    contents = (labels, saving.to_bytes(model), report.to_html(found).encode())
     out.mkdir(parents=True, exist_ok=True)
-    files.write_table(job.label_table(view.labels, view.chances), targets[0], kind)
-    mapdp.save(model, targets[1])
-    files.write_whole(targets[2], report.to_html(found).encode())
+    write_together(dict(zip(targets, contents, strict=True)))
     _print(found, as_json, quiet, targets)
     if is_interrupted:
         typer.echo("mapdp: interrupted; what was written is the best partition so far.", err=True)
@@ -106,7 +114,7 @@ def _taken(rows: pa.Table, name: str) -> np.ndarray:
         raise TroubleError(
             f"there is no column {name!r} to score against. Hint: {', '.join(rows.column_names[:6])}."
         )
-    return np.array(rows.column(name).to_pylist(), dtype=object).astype(str)
+    return np.array(rows.column(name).to_pylist(), dtype=object)
 
 
 def _check_free(targets: list[pathlib.Path], force: bool) -> None:
@@ -158,10 +166,10 @@ def predict(
 
 
 def _model_and_table(model: pathlib.Path, table: str) -> tuple[MAPDP, pa.Table]:
-    """Return a model and the columns of a table that it knows."""
+    """Return a model and the columns of a table that it was fitted with."""
     if not model.is_file():
         raise TroubleError(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
-    fitted, (rows, _) = mapdp.load(model), files.read(table)
+    fitted, (rows, _) = saving.load(model), files.read(table)
     names = list(getattr(fitted, "feature_names_in_", rows.column_names))
     absent = [name for name in names if name not in rows.column_names]
     if absent:
@@ -171,13 +179,13 @@ def _model_and_table(model: pathlib.Path, table: str) -> tuple[MAPDP, pa.Table]:
 
 @app.command()
 def describe(model: Model, as_json: Json = False) -> None:
-    """Say what sets the clusters of a model apart."""
+    """Describe what sets the clusters of a model apart."""
     if not model.is_file():
         raise TroubleError(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
-    clusters = mapdp.load(model).describe()
+    clusters = saving.load(model).describe()
     if as_json:
-        told = [c._asdict() | {"features": [f._asdict() for f in c.features]} for c in clusters]
-        typer.echo(json.dumps(told))
+        plain = [c._asdict() | {"features": [f._asdict() for f in c.features]} for c in clusters]
+        typer.echo(json.dumps(plain))
     else:
         typer.echo(str(clusters))
 
@@ -196,7 +204,7 @@ def write_report(
     truth = None if label is None else _taken(files.read(table)[0], label)
     view = summary.view_of(fitted, features)
     found = summary.summarise(fitted, view, title=pathlib.Path(table).name, label=truth)
-    files.write_whole(out, report.to_html(_with_command(found, [])).encode())
+    write_whole(out, report.to_html(_with_command(found, [])).encode())
     typer.echo(f"Wrote {out}.", err=True)
 
 
@@ -204,15 +212,13 @@ def write_report(
 def compare(
     table: Table,
     models: Annotated[list[pathlib.Path], typer.Argument(help="models fitted to that table")],
+    folds: Annotated[int, typer.Option(min=2, help="parts in which rows are left out")] = 5,
 ) -> None:
-    """Set models of the same table side by side: clusters, log joint, mean log density."""
-    lines = []
-    for path in models:
-        fitted, features = _model_and_table(path, table)
-        lines.append(
-            (str(path), fitted.n_clusters_, fitted.alpha_, fitted.log_joint_, fitted.score(features))
-        )
-    show.compared(lines)
+    """Compare models of one table by rows that they have not seen, as `mapdp.compare` does."""
+    fitted = [_model_and_table(path, table) for path in models]
+    names = [str(path) for path in models]
+    comparison = compare_models([model for model, _ in fitted], fitted[0][1], n_folds=folds, names=names)
+    typer.echo(str(comparison))
 
 
 @app.command()
@@ -234,8 +240,8 @@ def demo(
 
 @app.command()
 def bench(rows: Annotated[int, typer.Option(min=1000)] = 100_000) -> None:
-    """Time a fit beside K-means that is told the number of clusters, on this machine."""
-    show.bench(rows)
+    """Time a fit beside K-means with the number of clusters given, on this machine."""
+    timed.bench(rows)
 
 
 @app.command()

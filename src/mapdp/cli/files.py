@@ -1,4 +1,4 @@
-"""Knows tables as files: CSV and TSV (which may be gzipped), Parquet, Arrow, and standard input."""
+"""Tables as files: CSV and TSV (which may be gzipped), Parquet, Arrow, and standard input."""
 
 import collections
 import csv
@@ -14,10 +14,10 @@ import pyarrow.csv as arrow_csv
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
-from mapdp.saving import write_whole
-from mapdp.tables import NO_ANSWER
+from mapdp.data.frames import NO_ANSWER
+from mapdp.outputs.writing import write_whole
 
-_SNIFFED = 65536  # characters from which the separator is told
+_SNIFFED = 65536  # characters from which the separator is inferred
 _GAPS = sorted(
     {form for word in NO_ANSWER for form in (word, word.upper(), word.capitalize(), "NaN", "N/A")}
 )
@@ -71,7 +71,7 @@ def _check(table: pa.Table, path: str) -> None:
 
 
 def _read_text(path: str) -> tuple[pa.Table, list[str]]:
-    """Read separated values; those that are not UTF-8 are taken as Latin-1, and said to be."""
+    """Read separated values; those that are not UTF-8 are read as Latin-1, with a note."""
     with _opened(path) as file:
         start = file.read(_SNIFFED)
     with _opened(path) as file:

@@ -1,23 +1,21 @@
-"""Knows what a person sees in the terminal: progress on standard error, the summary on standard output."""
+"""What a person sees in the terminal: progress on standard error, the summary on standard output."""
 
 import pathlib
 import time
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mapdp import MAPDP
-from mapdp.summary import Summary
-from mapdp.trace import Step
+from mapdp.engine.trace import Step
+from mapdp.outputs.summary import Summary
 
 _FEATURES = 3  # columns that a cluster is introduced by
 _CLUSTERS = 20  # that are shown; the report has all
 
 
-class Teller:
+class ProgressLine:
     """Shows one line of progress that changes in place; nothing where nobody looks."""
 
     def __init__(self, quiet: bool) -> None:
@@ -25,7 +23,7 @@ class Teller:
         self._status: Any = None
         self._began = time.perf_counter()
 
-    def __enter__(self) -> "Teller":
+    def __enter__(self) -> "ProgressLine":
         self._status = self._console.status("reading")
         self._status.start()
         return self
@@ -56,6 +54,8 @@ def summary(found: Summary, targets: list[pathlib.Path]) -> None:
         f"\n[bold]{found.n_clusters} clusters[/] of {found.n_rows:,} rows, "
         f"log joint {found.log_joint:.1f}{alpha}"
     )
+    if found.model:
+        console.print(f"Model: {found.model}.", markup=False)
     console.print(_clusters(found))
     if found.n_clusters > _CLUSTERS:
         console.print(f"... and {found.n_clusters - _CLUSTERS} more in the report.")
@@ -89,28 +89,3 @@ def _clusters(found: Summary) -> Table:
         sure = "" if cluster["stability"] is None else f"{cluster['stability']:.0%}"
         table.add_row(str(cluster["number"]), f"{cluster['size']:g}", sure, escape(traits))
     return table
-
-
-def compared(lines: list[tuple]) -> None:
-    """Print models side by side."""
-    print(f"{'clusters':>8}  {'alpha':>8}  {'log joint':>14}  {'mean log density':>16}  model")
-    for name, n_clusters, alpha, joint, density in lines:
-        print(f"{n_clusters:>8}  {alpha:>8g}  {joint:>14.2f}  {density:>16.4f}  {name}")
-
-
-def bench(n_rows: int) -> None:
-    """Time a fit beside K-means, in turn, on rows around twenty centres."""
-    from sklearn.cluster import KMeans
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 10))[rng.integers(0, 20, n_rows)] * 5.0 + rng.normal(size=(n_rows, 10))
-    MAPDP().fit(X[:500])
-    table = Table("", "clusters", "seconds", box=None, pad_edge=False)
-    for name, make in {
-        "mapdp": MAPDP,
-        "K-means, told 20": lambda: KMeans(20, n_init=1, random_state=0),
-    }.items():
-        began = time.perf_counter()
-        model = make().fit(X)
-        table.add_row(name, str(len(np.unique(model.labels_))), f"{time.perf_counter() - began:.2f}")
-    Console(highlight=False).print(table)

@@ -1,4 +1,4 @@
-"""Knows DP-means as a scikit-learn estimator: the fast and hard relative of MAPDP."""
+"""DP-means as a scikit-learn estimator: the fast and hard relative of MAPDP."""
 
 import warnings
 from typing import Any, Self
@@ -8,11 +8,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mapdp import checks
-from mapdp.estimators.base import generator
-from mapdp.matrices import matrix_for, names_of
-from mapdp.search.dp_means import Means, Start, dp_means, nearest, penalty_for, starts
-from mapdp.state import by_falling_size
+from mapdp.data import checks
+from mapdp.data.matrices import matrix_for, names_of
+from mapdp.estimators import saved
+from mapdp.estimators.settings import generator
+from mapdp.partitions.labels import by_falling_size
+from mapdp.search.dp_means import Means, MeansStart, dp_means, nearest, penalty_for, starts, usual_penalty
 
 
 class DPMeans(ClusterMixin, BaseEstimator):
@@ -25,9 +26,10 @@ class DPMeans(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    lam : float
-        Price of a cluster: the squared distance from which a row is a cluster of its own.
-    n_clusters : int
+    lam : float, default None
+        Price of a cluster: the squared distance from which a row is a cluster of its own. None is the mean
+        squared distance of the rows to their mean: what a row would have to itself if all were one cluster.
+    n_clusters : int, default None
         Instead of `lam`: the number of clusters for which it is searched.
     n_init : int, default 1
         Number of starts; the lowest objective wins. The first begins with one cluster, as Kulis and
@@ -60,6 +62,8 @@ class DPMeans(ClusterMixin, BaseEstimator):
     >>> DPMeans(n_clusters=2).fit(X).cluster_centers_.ravel().tolist()
     [0.5, 9.5]
     """
+
+    _saved = saved.DP_MEANS
 
     def __init__(
         self,
@@ -118,25 +122,26 @@ class DPMeans(ClusterMixin, BaseEstimator):
         return rows
 
     def _check(self) -> None:
-        if (self.lam is None) == (self.n_clusters is None):
+        if self.lam is not None and self.n_clusters is not None:
             raise ValueError(
                 f"give one of lam and n_clusters, got lam={self.lam!r} and n_clusters={self.n_clusters!r}. "
                 "Hint: n_clusters=3 searches lam for you."
             )
         if self.lam is not None:
             checks.positive("lam", self.lam, "it is in squared units of the data.")
-        else:
+        if self.n_clusters is not None:
             checks.whole("n_clusters", self.n_clusters, 1)
         checks.whole("n_init", self.n_init, 1)
         checks.whole("max_iter", self.max_iter, 1)
 
-    def _run(self, rows: np.ndarray, start: Start) -> tuple[float, Means]:
-        if self.lam is not None:
-            return float(self.lam), dp_means(rows, float(self.lam), start, self.max_iter)
-        return penalty_for(rows, self.n_clusters or 1, start, self.max_iter)
+    def _run(self, rows: np.ndarray, start: MeansStart) -> tuple[float, Means]:
+        if self.n_clusters is not None:
+            return penalty_for(rows, self.n_clusters, start, self.max_iter)
+        lam = usual_penalty(rows) if self.lam is None else float(self.lam)
+        return lam, dp_means(rows, lam, start, self.max_iter)
 
     def _miss(self, run: Means) -> int:
-        """Return how far a run is from the number of clusters that was asked for."""
+        """Return how far a run is from the wanted number of clusters."""
         return 0 if self.n_clusters is None else abs(len(run.centres) - self.n_clusters)
 
     def _warn_of(self, run: Means) -> None:

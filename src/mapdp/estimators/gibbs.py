@@ -1,4 +1,4 @@
-"""Knows the Gibbs samplers as a scikit-learn estimator: draws from the posterior over partitions."""
+"""The Gibbs samplers as a scikit-learn estimator: draws from the posterior over partitions."""
 
 import warnings
 from collections.abc import Mapping
@@ -8,29 +8,34 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mapdp import checks
-from mapdp.concentration import GammaPrior, make_prior
-from mapdp.diagnostics import RafteryLewis, least_sweeps, to_arviz
-from mapdp.estimators.base import Mixture, cores, generator
-from mapdp.estimators.telling import teller_of_sweeps
-from mapdp.family import Family
-from mapdp.model import seated, state_log_joint
-from mapdp.predictive import log_density
-from mapdp.process import Process, make_process
-from mapdp.sampling import sampler
-from mapdp.sampling.chain import Posterior
+from mapdp.data import checks
+from mapdp.data.frames import read_table
+from mapdp.engine import starts
+from mapdp.engine.build import seated
+from mapdp.engine.density import log_density
+from mapdp.engine.joint import state_log_joint
+from mapdp.engine.problem import Model, Problem
+from mapdp.estimators import saved
+from mapdp.estimators.fitted import FittedMixture
+from mapdp.estimators.mixture import Mixture
+from mapdp.estimators.progress import listener_to_sweeps
+from mapdp.estimators.reader import TableReader
+from mapdp.estimators.settings import cores, generator
+from mapdp.families.base import Family
+from mapdp.partitions.concentration import GammaPrior, make_prior
+from mapdp.partitions.process import Process, make_process
+from mapdp.sampling import chains as sampler
+from mapdp.sampling.diagnostics import RafteryLewis, least_sweeps, to_arviz
 from mapdp.sampling.similarity import coclustering, share_of_each
-from mapdp.search import starts
-from mapdp.tables import Raw, read_table
 
-UNTIL_CONTENT = "raftery-lewis"
+RAFTERY_LEWIS = "raftery-lewis"
 
 
 class GibbsDPM(Mixture):
     """Draw partitions from the posterior of a Dirichlet process mixture.
 
     Each row in turn leaves its cluster and draws a new one, with the probabilities that its exact
-    predictive densities give. Slower than `MAPDP`, but it tells what else the data allow.
+    predictive densities give. Slower than `MAPDP`, but it shows what else the data allow.
 
     Parameters
     ----------
@@ -50,10 +55,11 @@ class GibbsDPM(Mixture):
     columns : dict, default None
         What columns hold, as in `MAPDP`.
     n_sweeps : int or "raftery-lewis", default 1000
-        How long each chain is; "raftery-lewis" runs until that diagnostic is content with the log joint
-        and with the number of clusters of every chain.
+        How long each chain is; "raftery-lewis" runs until that diagnostic is satisfied with the log joint
+        and the number of clusters of every chain.
     burn_in : int, default None
-        Sweeps before the first that is kept. None is half of `n_sweeps`, or what Raftery and Lewis say.
+        Sweeps before the first that is kept. None is half of `n_sweeps`, or what the Raftery-Lewis
+        diagnostic gives.
     thin : int, default 1
         Sweeps from one that is kept to the next.
     n_chains : int, default 1
@@ -62,7 +68,7 @@ class GibbsDPM(Mixture):
     alpha_prior : tuple ("gamma", shape, rate), default None
         Draws alpha, too, after every sweep (Escobar and West 1995). Needs `discount=0`.
     accuracy : tuple (q, r, s), default (0.025, 0.01, 0.95)
-        What "raftery-lewis" asks for: see `mapdp.diagnostics.raftery_lewis`.
+        The accuracy that "raftery-lewis" aims at: see `mapdp.sampling.diagnostics.raftery_lewis`.
     max_sweeps : int, default 50000
         Where "raftery-lewis" gives up, with a warning.
     random_state : int, Generator or None, default None
@@ -90,12 +96,12 @@ class GibbsDPM(Mixture):
     burn_in_, n_sweeps_ : int
         Sweeps before the first kept one, and all sweeps, of each chain.
     raftery_lewis_ : list of RafteryLewis
-        With `n_sweeps="raftery-lewis"` (else empty): what they say of each chain's log joint, then of
+        With `n_sweeps="raftery-lewis"` (else empty): the diagnostic of each chain's log joint, then of
         each chain's K.
     n_clusters_posterior_ : array
         Entry k is the posterior probability of k clusters.
     coclustering_ : array of shape (N, N)
-        Posterior probability that two rows share a cluster; worked out when first asked for.
+        Posterior probability that two rows share a cluster; worked out when first used.
     family_ : Family
 
     Examples
@@ -109,6 +115,9 @@ class GibbsDPM(Mixture):
     >>> bool(model.coclustering_[0, 1] > model.coclustering_[0, 3])
     True
     """
+
+    _saved = saved.GIBBS
+    _coclustering: np.ndarray | None = None
 
     def __init__(
         self,
@@ -163,21 +172,27 @@ class GibbsDPM(Mixture):
         """
         process, prior = make_process(self.alpha, self.discount, self.process), self._alpha_prior()
         self._check()
-        rows = self._read(read_table(self, X, reset=True))
-        self._rows = rows.copy()  # densities are worked out from them later
+        reading = self._reader().read(read_table(self, X, reset=True))
+        if not self.collapsed:
+            checks.finite(reading.rows, reading.schema.names())
+        self._rows = reading.rows.copy()  # densities are worked out from them later
         self.raftery_lewis_: list[RafteryLewis] = []
-        self._coclustering: np.ndarray | None = None
-        posterior = Posterior(self._rows, self.family_, process, prior, self.collapsed)
-        self.chains_, self.burn_in_, self._kept, self.samples_ = self._sampled(posterior)
-        self._warn_unless_content()
+        self._coclustering = None
+        problem = Problem(self._rows, self._rows, Model(reading.family, process, prior))
+        self.chains_, self.burn_in_, self._kept, self.samples_ = self._sampled(problem)
+        self._warn_unless_satisfied()
         self.n_sweeps_ = self.chains_.log_joint.shape[1]
         best = int(self._kept.log_joint.argmax())
         self.alpha_ = float(self._kept.alpha.flat[best])
-        process = self._process_with(self.alpha_)
-        state = seated(self._rows, self.samples_[best].astype(np.int32), self.family_, process)
-        self._keep(state, process)
-        self.log_joint_ = state_log_joint(state, process)
+        process = make_process(self.alpha_, self.discount, self.process)
+        state = seated(self._rows, self.samples_[best].astype(np.int32), reading.family, process)
+        self._keep(FittedMixture.of(reading.schema, reading.family, process, state), state.labels)
+        self.log_joint_ = state_log_joint(state, process) - float(np.sum(reading.log_units))
         return self
+
+    def _reader(self) -> TableReader:
+        """Parameters are drawn for Gaussian clusters only, whatever the columns hold."""
+        return TableReader(self.family, self.columns, rules=(None,) if self.collapsed else ())
 
     def __sklearn_tags__(self) -> Any:
         """Gaps and words are for the collapsed sampler."""
@@ -185,16 +200,12 @@ class GibbsDPM(Mixture):
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = self.collapsed
         return tags
 
-    def _as_numbers(self, table: list[Raw]) -> np.ndarray:
-        """Turn columns into numbers; parameters are not drawn for rows with gaps."""
-        rows = super()._as_numbers(table)
+    def numbers_of(self, X: Any) -> np.ndarray:
+        """Return the used columns of a table as numbers; parameters are not drawn for rows with gaps."""
+        numbers = super().numbers_of(X)
         if not self.collapsed:
-            checks.finite(rows, self.schema_.names())
-        return rows
-
-    def _by_columns(self) -> bool:
-        """Parameters are drawn for Gaussian clusters only, whatever the columns hold."""
-        return self.collapsed and super()._by_columns()
+            checks.finite(numbers, self.schema_.names())
+        return numbers
 
     def _alpha_prior(self) -> GammaPrior | None:
         if self.alpha_prior is None:
@@ -216,8 +227,9 @@ class GibbsDPM(Mixture):
         if isinstance(self.init, str):
             checks.one_of("init", self.init, starts.NAMES)
         if isinstance(self.n_sweeps, str):
-            checks.one_of("n_sweeps", self.n_sweeps, (UNTIL_CONTENT,))
-            checks.whole("max_sweeps", self.max_sweeps, least_sweeps(*self._rule()))
+            checks.one_of("n_sweeps", self.n_sweeps, (RAFTERY_LEWIS,))
+            rule = sampler.checked_rule(self.accuracy)
+            checks.whole("max_sweeps", self.max_sweeps, least_sweeps(*rule))
         else:
             checks.whole("n_sweeps", self.n_sweeps, 1)
         if self.burn_in is not None and checks.whole("burn_in", self.burn_in, 0) >= self._longest():
@@ -226,60 +238,50 @@ class GibbsDPM(Mixture):
                 "Hint: None keeps the second half."
             )
 
-    def _rule(self) -> sampler.Rule:
-        if not isinstance(self.accuracy, tuple) or len(self.accuracy) != 3:
-            raise ValueError(
-                f"accuracy must be three numbers (q, r, s), got {self.accuracy!r}. "
-                "Hint: (0.025, 0.01, 0.95) asks for the 2.5% quantile to a percent."
-            )
-        return self.accuracy
-
     def _longest(self) -> Any:
         """Return the largest number of sweeps of a chain."""
-        return self.max_sweeps if self.n_sweeps == UNTIL_CONTENT else self.n_sweeps
+        return self.max_sweeps if self.n_sweeps == RAFTERY_LEWIS else self.n_sweeps
 
-    def _sampled(self, posterior: Posterior) -> sampler.Outcome:
-        """Let the chains run for as long as asked."""
+    def _sampled(self, problem: Problem) -> sampler.Sampled:
+        """Let the chains run."""
         n_jobs = cores(self.n_jobs)
         rngs = generator(self.random_state).spawn(self.n_chains)
-        chains = sampler.started(posterior, self.init, rngs, n_jobs)
-        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, teller_of_sweeps(self.verbose))
-        if self.n_sweeps == UNTIL_CONTENT:
-            self.raftery_lewis_ = sampler.advance_until_content(chains, self._rule(), self.max_sweeps, plan)
-            forgotten = max(need.burn_in for need in self.raftery_lewis_)
-            return sampler.outcome_of(chains, forgotten if self.burn_in is None else self.burn_in, plan)
+        chains = sampler.started(problem, self.init, rngs, n_jobs, collapsed=self.collapsed)
+        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, listener_to_sweeps(self.verbose))
+        if self.n_sweeps == RAFTERY_LEWIS:
+            needs = sampler.advance_until_satisfied(chains, self.accuracy, self.max_sweeps, plan)
+            self.raftery_lewis_ = needs
+            forgotten = max(need.burn_in for need in needs)
+            return sampler.sampled(chains, forgotten if self.burn_in is None else self.burn_in, plan)
         if self.burn_in is None:
             plan = plan._replace(first_kept=self._longest() // 2)
         sampler.advance(chains, self._longest(), plan)
-        return sampler.outcome_of(chains, plan.first_kept, plan)
+        return sampler.sampled(chains, plan.first_kept, plan)
 
-    def _warn_unless_content(self) -> None:
+    def _warn_unless_satisfied(self) -> None:
         wanted = max((need.total for need in self.raftery_lewis_), default=0)
         if wanted > self.max_sweeps:
             warnings.warn(
-                f"Raftery and Lewis ask for {wanted} sweeps, more than max_sweeps={self.max_sweeps}. "
-                "Hint: raise max_sweeps, or ask for less by a larger r in accuracy=(q, r, s).",
+                f"Raftery-Lewis needs {wanted} sweeps, more than max_sweeps={self.max_sweeps}. "
+                "Hint: raise max_sweeps, or r in accuracy=(q, r, s).",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _process_with(self, alpha: float) -> Process:
-        """Return the process of a sample."""
-        return make_process(alpha, self.discount, self.process)
-
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, averaged over the kept samples."""
-        rows = self._new_rows(X)
+        numbers = self.numbers_of(X)
+        rows = self.mixture_.encoded(numbers)
         total = np.full(len(rows), -np.inf)
         for labels, alpha in zip(self.samples_, self._kept.alpha.flat, strict=True):
-            process = self._process_with(float(alpha))
+            process = make_process(float(alpha), self.discount, self.process)
             state = seated(self._rows, labels.astype(np.int32), self.family_, process)
             total = np.logaddexp(total, log_density(rows, state, self.family_, process))
-        return total - np.log(len(self.samples_))
+        return total - np.log(len(self.samples_)) - self.schema_.log_units(numbers)
 
     @property
     def n_clusters_posterior_(self) -> np.ndarray:
-        """Return the posterior probability of 0, 1, 2, ... clusters."""
+        """Posterior probability of 0, 1, 2, ... clusters."""
         check_is_fitted(self)
         return share_of_each(self._kept.n_clusters)
 

@@ -1,4 +1,4 @@
-"""Knows MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
+"""MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
 
 import math
 import warnings
@@ -6,33 +6,32 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from mapdp import checks, selection
-from mapdp.concentration import alpha_for, make_prior
-from mapdp.estimators.base import cores, generator
-from mapdp.estimators.judged import Judged
-from mapdp.estimators.telling import Teller
-from mapdp.families import Mixed
-from mapdp.family import Family
-from mapdp.model import state_log_joint
-from mapdp.moments import has_gaps, outlined
-from mapdp.process import Process, make_process
-from mapdp.search import searches
-from mapdp.search import starts as start_names
-from mapdp.search.blocks import Ties, Untied, of_blocks, tie, untied
-from mapdp.search.filling import search_and_fill
-from mapdp.search.run import Found, Problem
-from mapdp.state import predictive_bank
-from mapdp.tables import Raw, read_table
-from mapdp.trace import Step
+from mapdp.data.frames import read_table
+from mapdp.engine.joint import state_log_joint
+from mapdp.engine.problem import Problem
+from mapdp.engine.state import predictive_bank
+from mapdp.engine.trace import Step, silent
+from mapdp.estimators import saved
+from mapdp.estimators.fitted import FittedMixture
+from mapdp.estimators.learned_model import ModelChoice
+from mapdp.estimators.map_fit import MapFit
+from mapdp.estimators.progress import StepListener
+from mapdp.estimators.reader import Reading, TableReader
+from mapdp.estimators.settings import Settings
+from mapdp.estimators.uncertainty import UncertaintyMixin
+from mapdp.families.base import Family
+from mapdp.partitions.process import Process
+from mapdp.search.run import Found
+from mapdp.search.weighted_rows import RowBlocks, by_rows, row_blocks
+from mapdp.selection.alpha import Choice
+from mapdp.selection.structure import Models
 
-_MANY = 20_000  # rows from which alpha is learned along with the partition, as a grid then costs more
 
-
-class MAPDP(Judged):
-    """Cluster rows without being told how many clusters there are.
+class MAPDP(UncertaintyMixin):
+    """Cluster rows without saying how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
     every cluster and an empty one is scored by its exact predictive density, the row sits where the
@@ -43,8 +42,8 @@ class MAPDP(Judged):
     alpha : float or {"auto", "map", "nll", "cv"}, default "auto"
         Concentration of the Dirichlet process: larger values favour more clusters. "map" learns it along
         with the partition, under `alpha_prior`; "nll" takes the value of a grid that gives the highest
-        joint, "cv" the one under which rows that were left out are most probable. "auto" is "nll" for up to
-        20,000 rows and "map" for more.
+        joint, "cv" the one under which rows that were left out are most probable. "auto" does without alpha
+        where the prior is learned: it is `process="mfm"`. Else it is "nll", beyond 20,000 rows "map".
     discount : float, default 0.0
         Pitman-Yor discount, from 0 to below 1: larger values favour many small clusters.
     process : {None, "mfm"} or Process, default None
@@ -54,14 +53,24 @@ class MAPDP(Judged):
         States alpha as the number of clusters to expect, before the data are seen; alpha must be "auto".
     alpha_prior : ("gamma", shape, rate) or "inverse-gamma", default "inverse-gamma"
         Prior of an alpha that is learned; the latter has both parameters 1/2, as in the paper.
-    family : Family, class of Family, {"auto", "cv"} or None, default None
+    family : Family, class of Family or None, default None
         Likelihood with its prior, or a class whose `empirical` prior is taken; None takes what fits each
-        column, which is `DiagonalGaussian` for measurements. "auto" chooses the scale of that prior by the
-        joint, "cv" by the density of rows that were left out.
+        column, and for measurements what `covariance` says.
+    covariance : {"auto", "diagonal", "full", "shared", "spherical"}, default "auto"
+        How measurements vary within a cluster: each by itself, with a covariance matrix of its own, with
+        one matrix for all clusters and a size of each, or round. "auto" takes the one of the first three
+        with the highest joint, less a quarter of log N for each hyperparameter; see `models_`.
+    prior : {"learned", "paper"} or None, default None
+        "learned" puts the hyperparameters where the joint is highest, along with the partition; "paper" has
+        the paper's, which expect clusters as wide as the table. None learns where no family is given.
     columns : dict, default None
-        What columns hold, where the table does not tell: {"visits": "count", "grade": "ordered", ...}.
+        What columns hold, where inference gets it wrong: {"visits": "count", "grade": "ordered", ...}.
         Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered"
         and "ignore". Columns that are not named are looked at; `schema_` says what was found.
+    weights : {None, "repeats", "relative"}, default None
+        How `sample_weight` is read: a weight of 2 is the same row twice ("repeats"), or only the ratios of
+        weights matter ("relative": they are scaled to a mean of 1). None is "repeats", with a warning where
+        weights are not different whole numbers and their mean is far from 1.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
         Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
@@ -72,7 +81,7 @@ class MAPDP(Judged):
         Number of starts, in different orders of seating; the most probable outcome wins. Every second start
         of a split-merge search is around seeds instead, and the best is crossed with the others.
     max_iter : int, default 1000
-        Largest number of sweeps of one start.
+        Largest number of sweeps of one climb; visits of some of the rows count in proportion.
     tol : float, default 0.0
         A sweep that raises the log joint by no more than this is the last one.
     random_state : int, Generator or None, default None
@@ -100,19 +109,27 @@ class MAPDP(Judged):
     alphas_ : list of Tried
         With "nll" and "cv": what each alpha of the grid gave.
     trace_ : list of Step
-        What each sweep and each round of moves did; the joint never drops. Where alpha is learned, the
-        joint of the trace has the density of log alpha, too.
+        What each sweep and each round of moves did, of all climbs: from several starts, for several values
+        of alpha. Within a climb the joint never drops. Where alpha is learned, the joint of the trace has
+        the density of log alpha, too.
+    winning_climb_ : int
+        The climb that led to the outcome; steps have its number as `climb`.
     known_labels_ : array of shape (n_clusters_,)
-        Where `y`, weights or groups were given: the label that each cluster was told, -1 for none.
+        Where `y`, weights or groups were given: the known label of each cluster; for none, -1 or, where
+        labels are words, "".
     inits_ : list of Init
         For each start its joint, its number of clusters and its agreement with the outcome, which may be
         better than all of them; by "nll" all starts are made with alpha 1.
     converged_ : bool
         False where sweeps ran out, or the callback ended the fit.
     n_iter_ : int
-        Number of sweeps after the start.
+        Number of sweeps of all climbs.
+    mixture_ : FittedMixture
+        Schema, family, process, statistics and sizes of the clusters: all that prediction needs.
     family_ : Family
-        The likelihood that was used.
+        The likelihood that was used, with the prior that was learned.
+    models_ : list of TriedModel
+        The structures that were tried, best first; prints as a table. Empty where nothing was learned.
     schema_ : Schema
         What each column holds, and which were set aside; prints as a table.
 
@@ -128,8 +145,7 @@ class MAPDP(Judged):
     array([-1], dtype=int32)
     """
 
-    _family_rules = (None, "auto", "cv")
-    _fills_gaps = True
+    _saved = saved.MAP_DP
 
     def __init__(
         self,
@@ -139,8 +155,11 @@ class MAPDP(Judged):
         process: Process | str | None = None,
         expected_clusters: float | None = None,
         alpha_prior: object = "inverse-gamma",
-        family: Family | type[Family] | str | None = None,
+        family: Family | type[Family] | None = None,
+        covariance: str = "auto",
+        prior: str | None = None,
         columns: Mapping[object, str] | None = None,
+        weights: str | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
         n_init: int = 1,
@@ -157,7 +176,10 @@ class MAPDP(Judged):
         self.expected_clusters = expected_clusters
         self.alpha_prior = alpha_prior
         self.family = family
+        self.covariance = covariance
+        self.prior = prior
         self.columns = columns
+        self.weights = weights
         self.init = init
         self.search = search
         self.n_init = n_init
@@ -174,13 +196,14 @@ class MAPDP(Judged):
         Parameters
         ----------
         X : array or data frame of shape (N, D)
-            NaN and null are gaps.
+            NaN, null and masked cells are gaps.
         y : array of shape (N,), default None
-            Known labels, -1 where they are not known: rows with the same label share a cluster, rows with
-            different labels do not. Labels without any -1 are ignored, as everywhere in scikit-learn.
+            Known labels, whole numbers or words; -1, None, NaN and "" where a label is not known. Rows with
+            the same label share a cluster, rows with different labels do not. Where all labels are known,
+            or none, y is ignored, as everywhere in scikit-learn.
         sample_weight : array of shape (N,), default None
-            What each row counts for; a weight of 2 is the same row twice, in one cluster. Rows of weight 0
-            are given a cluster afterwards.
+            What each row counts for, see the parameter `weights`; a row is in one cluster however much it
+            counts for. Rows of weight 0 are given a cluster afterwards.
         groups : array of shape (N,), default None
             Rows with the same name share a cluster; -1 or None is for rows in no group.
 
@@ -188,112 +211,72 @@ class MAPDP(Judged):
         -------
         self
         """
-        self._check()
-        tell = Teller(self.verbose, self.callback)
+        settings, model_choice = Settings.of(self), ModelChoice(self.prior, self.covariance, self.family)
+        model_choice.check()
+        listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
         table = read_table(self, X, reset=True)
-        ties = tie(len(table[0].cells), sample_weight, groups, y)
-        self._has_ties = ties is not None
-        self._rule = self._alpha_rule(len(table[0].cells) if ties is None else len(ties.known))
-        of_rows = self._problem(table, None if ties is None else ties.counted(), tell)
+        blocks = None
+        if not (sample_weight is None and groups is None and y is None):
+            blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
+        self._has_row_blocks = blocks is not None
+        reader = TableReader(
+            self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
+        )
+        reading = model_choice.begun(reader.read(table, None if blocks is None else blocks.counted()))
         del table  # a large one should not stay beside the rows
-        problem = of_rows if ties is None else of_blocks(of_rows, ties)
-        best, found, self.alphas_ = self._solved(problem, self._starts(len(problem.X), ties))
-        self._report(best, found, tell.is_stopped)
-        if ties is None:
-            self._keep(best.state, best.process)
-        else:
-            self._keep_untied(untied(best, problem, ties), of_rows.X, ties, best.process)
+        n_rows = len(reading.rows) if blocks is None else len(blocks.known)
+        rule = settings.alpha_rule(n_rows, is_learned=model_choice.is_learned)
+        budget = settings.budget(len(reading.rows), listener or silent)
+        fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
+        choice = fit.solved()
+        self._report(choice, fit, bool(listener and listener.is_stopped))
+        self._keep_found(choice.best, fit.reading, fit.problem(), blocks)
         return self
 
-    def _solved(self, problem: Problem, starts: list[searches.Start]) -> selection.Choice:
-        """Search from all starts; where cells are missing that depend on others, fill them in turn."""
-        choose = selection.RULES.get(self._rule, selection.as_given)
+    @property
+    def models_(self) -> Models:
+        """Return the structures that were tried, best first; prints as a table."""
+        check_is_fitted(self)
+        return Models(self._models)
 
-        def searched(problem: Problem, labels: Any) -> selection.Choice:
-            some = starts if labels is None else [starts[0]._replace(init=labels)]
-            return choose(problem, self.search, some, effective_n_jobs(self.n_jobs))
-
-        if not problem.family.has_columns and has_gaps(problem.X):
-            return search_and_fill(problem, searched)
-        return searched(problem, None)
-
-    def _report(self, best: Found, found: list[Found], is_stopped: bool) -> None:
-        """Keep what is to be told of the search."""
-        self.converged_, self.trace_, self.n_iter_ = best.converged, best.trace, best.trace[-1].sweep
+    def _report(self, choice: Choice, fit: MapFit, is_stopped: bool) -> None:
+        """Store trace, convergence and per-start results."""
+        best, log_units = choice.best, fit.reading.log_units_of(fit.blocks)
+        self._models = [] if fit.chosen is None else list(fit.chosen.models)
+        self.trace_ = [
+            step._replace(climb=c, log_joint=step.log_joint - log_units)
+            for c, steps in enumerate(best.climbs)
+            for step in steps
+        ]
+        self.winning_climb_, self.converged_ = best.won, best.converged
+        self.n_iter_ = sum(steps[-1].sweep for steps in best.climbs)
         if not best.converged and not is_stopped:
             warnings.warn(
                 f"rows still moved after max_iter={self.max_iter} sweeps. Hint: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.log_joint_ = state_log_joint(best.state, best.process)
-        self.inits_ = [one.beside(best) for one in found]
+        self.log_joint_ = state_log_joint(best.state, best.process) - log_units
+        starts = [one.beside(best) for one in choice.starts]
+        self.inits_ = [one._replace(log_joint=one.log_joint - log_units) for one in starts]
+        self.alphas_ = [one._replace(log_joint=one.log_joint - log_units) for one in choice.tried]
         self.alpha_ = getattr(best.process, "alpha", math.nan)
 
-    def _keep_untied(self, found: Untied, rows: np.ndarray, ties: Ties, process: Process) -> None:
-        """Remember what was found for blocks in terms of rows; rows that count for nothing join last."""
-        self._process = process.counted_as(None)
-        self.n_clusters_, self.cluster_sizes_ = len(found.sizes), found.sizes
-        self.known_labels_ = found.known
-        self._bank = predictive_bank(found.bank, self.family_, self.n_clusters_)
-        self.labels_ = np.empty(len(rows), dtype=np.int32)
-        self.labels_[ties.rows] = found.labels
-        others = np.setdiff1d(np.arange(len(rows)), ties.rows)
+    def _keep_found(
+        self, best: Found, reading: Reading, problem: Problem, blocks: RowBlocks | None
+    ) -> None:
+        """Store the mixture and the labels; rows that count for nothing are given a cluster last."""
+        schema, family = reading.schema, reading.family
+        if blocks is None:
+            self._keep(FittedMixture.of(schema, family, best.process, best.state), best.state.labels)
+            return
+        found = by_rows(best, problem, reading.rows, blocks)
+        bank = predictive_bank(found.bank, family, len(found.sizes))
+        mixture = FittedMixture(schema, family, best.process.counted_as(None), bank, found.sizes)
+        labels = np.empty(len(reading.rows), dtype=np.int32)
+        labels[blocks.rows] = found.labels
+        others = np.setdiff1d(np.arange(len(labels)), blocks.rows)
         if len(others):
-            self.labels_[others] = self._scored(rows[others], lambda s: s[:, :-1].argmax(axis=1))
-
-    def _alpha_rule(self, n_rows: int) -> str:
-        """Return how alpha is found; "given" where there is nothing to find."""
-        told = self.process is not None or self.expected_clusters is not None
-        if told or not isinstance(self.alpha, str):
-            return "given"
-        if self.alpha == "auto":
-            return "nll" if n_rows <= _MANY else "map"
-        return self.alpha
-
-    def _check(self) -> None:
-        """Check the parameters before any work."""
-        if isinstance(self.alpha, str):
-            checks.one_of("alpha", self.alpha, ("auto", "map", *selection.RULES), "a positive number or ")
-        told = [name for name in ("process", "expected_clusters") if getattr(self, name) is not None]
-        if told and (self.alpha != "auto" or len(told) > 1):
-            raise ValueError(
-                f"give one of alpha, process and expected_clusters, got alpha={self.alpha!r} and "
-                f"{' and '.join(told)}. Hint: each of them says it all."
-            )
-        make_process(1.0 if isinstance(self.alpha, str) else self.alpha, self.discount, self.process)
-        make_prior(self.alpha_prior)
-        checks.whole("max_iter", self.max_iter, 1)
-        checks.not_negative("tol", self.tol)
-        checks.one_of("search", self.search, searches.NAMES)
-        if isinstance(self.init, str):
-            checks.one_of("init", self.init, start_names.NAMES)
-        checks.whole("n_init", self.n_init, 1)
-
-    def _problem(self, table: list[Raw], counted: np.ndarray | None, tell: Teller) -> Problem:
-        """Return what the search is to solve."""
-        rows = self._read(table, counted)
-        prior = make_prior(self.alpha_prior) if self._rule == "map" else None
-        process = make_process(self._first_alpha(len(rows)), self.discount, self.process)
-        n_threads = cores(self.n_jobs) if len(rows) > _MANY else 1  # to count cores takes its time
-        limits = (self.max_iter, self.tol, n_threads, tell)
-        problem = Problem(rows, outlined(rows), self.family_, process, prior, *limits)
-        if isinstance(self.family, str):
-            told = problem if counted is None else problem.among(counted)
-            families = [self.schema_.family(told.X, scale) for scale in selection.SCALES]
-            family = selection.choose_family(told, families, self.family, self.search)
-            self.family_ = Mixed.of(family) if isinstance(self.family_, Mixed) else family
-        return problem._replace(family=self.family_)
-
-    def _first_alpha(self, n_rows: int) -> Any:
-        """Return alpha where it is given, else where learning it begins."""
-        if self.expected_clusters is not None:
-            expected = checks.positive("expected_clusters", self.expected_clusters, "say how many.")
-            return alpha_for(n_rows, expected, self.discount)
-        return 1.0 if isinstance(self.alpha, str) else self.alpha
-
-    def _starts(self, n_rows: int, ties: Ties | None) -> list[searches.Start]:
-        """Return how each start begins; without a seed the first seats the rows in row order."""
-        init = self.init if ties is None or isinstance(self.init, str) else ties.of_blocks(self.init)
-        rngs = generator(self.random_state).spawn(self.n_init)
-        return searches.plan_starts(init, self.search, n_rows, rngs, in_row_order=self.random_state is None)
+            labels[others] = mixture.scores(reading.rows[others], lambda s: s[:, :-1].argmax(axis=1))
+        self.known_labels_ = blocks.named(found.known)
+        self._keep(mixture, labels)

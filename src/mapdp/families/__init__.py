@@ -1,19 +1,21 @@
 """One likelihood per file; import them from here."""
 
-from mapdp.families.bernoulli import Bernoulli
-from mapdp.families.binomial import Binomial
-from mapdp.families.blocks import Blocks
-from mapdp.families.categorical import Categorical
-from mapdp.families.diagonal_gaussian import DiagonalGaussian
+from mapdp.families.counts.binomial import Binomial
+from mapdp.families.counts.negative_binomial import Geometric, NegativeBinomial
+from mapdp.families.counts.poisson import Poisson
 from mapdp.families.exponential import Exponential
-from mapdp.families.fixed_gaussian import FixedGaussian
-from mapdp.families.gaussian import Gaussian
+from mapdp.families.gaussian.diagonal import DiagonalGaussian
+from mapdp.families.gaussian.fixed import FixedGaussian
+from mapdp.families.gaussian.full import Gaussian
+from mapdp.families.gaussian.log_normal import LogNormal
+from mapdp.families.gaussian.shared import SharedGaussian
+from mapdp.families.gaussian.spherical import SphericalGaussian
+from mapdp.families.levels.bernoulli import Bernoulli
+from mapdp.families.levels.categorical import Categorical
+from mapdp.families.levels.ordered import Ordered
 from mapdp.families.mixed import Mixed
-from mapdp.families.negative_binomial import Geometric, NegativeBinomial
-from mapdp.families.ordered import Ordered
-from mapdp.families.poisson import Poisson
 from mapdp.families.product import Product
-from mapdp.families.spherical_gaussian import SphericalGaussian
+from mapdp.families.row_blocks import Blocks
 
 __all__ = [
     "Bernoulli",
@@ -25,10 +27,12 @@ __all__ = [
     "FixedGaussian",
     "Gaussian",
     "Geometric",
+    "LogNormal",
     "Mixed",
     "NegativeBinomial",
     "Ordered",
     "Poisson",
     "Product",
+    "SharedGaussian",
     "SphericalGaussian",
 ]

@@ -1,25 +1,29 @@
-"""Knows clusters of waiting times and other positive numbers, under Gamma priors on their rates.
+"""Clusters of waiting times and other positive numbers, under Gamma priors on their rates.
 
-The one idea: the predictive is a Lomax density with the same power in every column, so a row costs one
-factor per column and one logarithm per chair, as with the diagonal Gaussian.
+The predictive is a Lomax density with the same power in every column, so a row costs one factor per column
+and one logarithm per chair, as with the diagonal Gaussian.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from mapdp import checks, family
-from mapdp._jit import inlined
-from mapdp._lanes import LANES, load, spread, store
-from mapdp.checks import Names
-from mapdp.exact import accumulate, added, several
-from mapdp.families.cells import WAIT, Cell, Sums
-from mapdp.family import SCALE_HINT, Family, Parameters
-from mapdp.special import log, log_of_product, log_rising, times
+from mapdp.compiled.exact import accumulate, added, several
+from mapdp.compiled.jit import inlined
+from mapdp.compiled.lanes import LANES, load, spread, store
+from mapdp.compiled.special import log, log_of_product, log_rising, times
+from mapdp.data import checks
+from mapdp.data.checks import Names
+from mapdp.families import verbs
+from mapdp.families.base import SCALE_HINT, Family, Parameters
+from mapdp.families.columns import SumColumns, Sums, gathered, keeps_sums, no_levels, plain_sums
+
+_REACH = 1e30  # times the prior rate: eight such factors, of many rows each, can still be multiplied
 
 
-class Prior(NamedTuple):
+class ExponentialPrior(NamedTuple):
     """Hyperparameters in the form the verbs read."""
 
     shape: float
@@ -28,9 +32,9 @@ class Prior(NamedTuple):
 
 
 class ExponentialBank(NamedTuple):
-    """What the clusters know."""
+    """The statistics and cached predictives of all chairs."""
 
-    prior: Prior
+    prior: ExponentialPrior
     n: np.ndarray  # (K,) rows
     sum_high: np.ndarray  # (D, K) exact sum of x ...
     sum_low: np.ndarray  # (D, K) ... and what its first part lost
@@ -38,6 +42,23 @@ class ExponentialBank(NamedTuple):
     power: np.ndarray  # (K,) posterior shape + 1
     constant: np.ndarray  # (K,) log density at 0
     constant_without: np.ndarray  # (K,) the same for one row fewer, its numbers still in the rate
+
+
+class WaitingPrior(NamedTuple):
+    """Hyperparameters of columns in a mixed table."""
+
+    place: np.ndarray  # (D,) cell of a row
+    first: np.ndarray  # (D + 1,) zeros: nothing is kept for small counts
+    shape: np.ndarray  # (D,)
+    rate: np.ndarray  # (D,)
+
+
+@keeps_sums
+class WaitingColumns(SumColumns):
+    """Columns of waiting times; there is no second sum.
+
+    Cached: one over the posterior rate (`width`), power and log density at 0.
+    """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,6 +78,8 @@ class Exponential(Family):
     >>> round(float(np.exp(family.log_marginal([[1.0]]))), 6)  # 1 / (1 + x)^2
     0.25
     """
+
+    columns_type = WaitingColumns
 
     shape: float
     rate: np.ndarray
@@ -81,32 +104,32 @@ class Exponential(Family):
         return len(self.rate)
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
-        """Check that no cell is negative."""
-        return np.ascontiguousarray(_checked(X, names), dtype=np.float64)
+        """Check that no cell is negative, or so large beside the prior that a product overflows."""
+        reach = np.minimum(_REACH * self.rate, checks.LARGEST_SQUARED)
+        rule = f"Exponential columns must be at most {_REACH:.0e} times their prior rate"
+        hint = "family=Exponential makes a prior from the rows; a single such number may stand for missing."
+        checks.within(_checked(X, names), 0.0, reach, rule, hint, names)
+        return np.ascontiguousarray(X, dtype=np.float64)
 
     def new_bank(self, capacity: int) -> ExponentialBank:
         """Return the arrays of a bank with `capacity` chairs."""
         row, table = (capacity,), (self.n_features, capacity)
-        prior = Prior(float(self.shape), self.rate, float(np.log(self.rate).sum()))
+        prior = ExponentialPrior(float(self.shape), self.rate, float(np.log(self.rate).sum()))
         shapes = [row, table, table, table, row, row, row]
         return ExponentialBank(prior, *[np.zeros(shape) for shape in shapes])
 
-    def posterior(self, bank: ExponentialBank, k: int) -> Self:
-        """Return the family whose prior is what chair k knows."""
-        return dataclasses.replace(self, shape=self.shape + bank.n[k], rate=1.0 / bank.inverse_rate[:, k])
+    @classmethod
+    def column_prior(cls, columns: Sequence[Self], place: np.ndarray) -> WaitingPrior:
+        """Return the prior of such columns in a mixed table."""
+        return WaitingPrior(place, no_levels(place), *gathered(columns, "shape", "rate"))
 
-    @property
-    def cell(self) -> Cell:
-        """Return the prior of the one column."""
-        return Cell(WAIT, (float(self.shape), float(self.rate[0])))
+    def sums(self, bank: ExponentialBank, k: int) -> Sums:
+        """Return the statistics of chair k, column by column."""
+        return plain_sums(bank.n[k], bank.sum_high[:, k])
 
-    def sums(self, bank: ExponentialBank, k: int) -> list[Sums]:
-        """Return what each column of chair k knows."""
-        return [Sums(bank.n[k], total) for total in bank.sum_high[:, k]]
-
-    def learned(self, sums: Sums) -> Self:
-        """Return the family of one column after n cells."""
-        return dataclasses.replace(self, shape=self.shape + sums.n, rate=self.rate + sums.total)
+    def updated(self, sums: Sums) -> Self:
+        """Return the posterior after cells with these sums, as a prior; all columns have as many cells."""
+        return dataclasses.replace(self, shape=self.shape + float(sums.n[0]), rate=self.rate + sums.total)
 
     def summary(self) -> dict[str, np.ndarray]:
         """Return mean and variance of the predictive (infinite where the shape is too small)."""
@@ -131,29 +154,29 @@ def _checked(X: np.ndarray, names: Names) -> np.ndarray:
     return X
 
 
-@family.clear.on(ExponentialBank)
+@verbs.clear.on(ExponentialBank)
 def clear(bank, k):
     bank.n[k] = 0.0
     for j in range(bank.sum_high.shape[0]):
         bank.sum_high[j, k] = bank.sum_low[j, k] = 0.0
 
 
-@family.insert.on(ExponentialBank)
-def insert(bank, k, x):
+@verbs.insert.on(ExponentialBank)
+def insert(bank, k, x, scratch):
     bank.n[k] += 1.0
     for j in range(x.shape[0]):
         accumulate(bank.sum_high, bank.sum_low, j, k, x[j], 0.0)
 
 
-@family.remove.on(ExponentialBank)
-def remove(bank, k, x):
+@verbs.remove.on(ExponentialBank)
+def remove(bank, k, x, scratch):
     bank.n[k] -= 1.0
     for j in range(x.shape[0]):
         accumulate(bank.sum_high, bank.sum_low, j, k, -x[j], 0.0)
 
 
-@family.pour.on(ExponentialBank)
-def pour(bank, k, other, j, times):
+@verbs.pour.on(ExponentialBank)
+def pour(bank, k, other, j, times, scratch):
     bank.n[k] += times * other.n[j]
     for d in range(bank.sum_high.shape[0]):
         total, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
@@ -169,7 +192,7 @@ def _log_growth(bank, k):
     return log_of_product(exponent, product)
 
 
-@family.refresh.on(ExponentialBank)
+@verbs.refresh.on(ExponentialBank)
 def refresh(bank, k):
     n_features, shape = bank.sum_high.shape[0], bank.prior.shape + bank.n[k]
     for j in range(n_features):
@@ -182,7 +205,7 @@ def refresh(bank, k):
         bank.constant_without[k] = n_features * log(shape - 1.0) - rates
 
 
-@family.log_predictive.on(ExponentialBank)
+@verbs.log_predictive.on(ExponentialBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
     for k in range(0, n_chairs, LANES):
         exponent, product = spread(0.0), spread(1.0)
@@ -193,8 +216,8 @@ def log_predictive(bank, x, n_chairs, scores, scratch):
         store(scores, k, load(scores, k) + density)
 
 
-@family.log_leave_one_out.on(ExponentialBank)
-def log_leave_one_out(bank, k, x):
+@verbs.log_leave_one_out.on(ExponentialBank)
+def log_leave_one_out(bank, k, x, scratch):
     exponent, product = 0.0, 1.0
     for j in range(x.shape[0]):
         s, _ = added(bank.sum_high[j, k], bank.sum_low[j, k], -x[j], 0.0)
@@ -203,8 +226,52 @@ def log_leave_one_out(bank, k, x):
     return bank.constant_without[k] + (bank.power[k] - 2.0) * log_of_product(exponent, product)
 
 
-@family.log_marginal.on(ExponentialBank)
+@inlined
+def log_evidence(shape, n, log_rates, log_growth, n_columns):
+    """Return the log marginal density of n rows; log_rates and log_growth are sums over columns."""
+    return n_columns * log_rising(shape, n) - n * log_rates - (shape + n) * log_growth
+
+
+@verbs.log_marginal.on(ExponentialBank)
 def log_marginal(bank, k):
-    n, shape = bank.n[k], bank.prior.shape
-    rates = -n * bank.prior.log_rates - (shape + n) * _log_growth(bank, k)
-    return rates + bank.sum_high.shape[0] * log_rising(shape, n)
+    prior, n_columns = bank.prior, bank.sum_high.shape[0]
+    return log_evidence(prior.shape, bank.n[k], prior.log_rates, _log_growth(bank, k), n_columns)
+
+
+@verbs.second_of_cell.on(WaitingColumns)
+def second_of_cell(bank, j, v):
+    return 0.0, 0.0
+
+
+@inlined
+def lomax(prior, j, s, n):
+    """Return one over the rate, power and log density at 0 of the predictive of column j."""
+    shape, rate = prior.shape[j] + n, prior.rate[j] + s
+    return 1.0 / rate, shape + 1.0, log(shape / rate)
+
+
+@verbs.refresh_column.on(WaitingColumns)
+def refresh_column(bank, j, k):
+    inverse_rate, power, peak = lomax(bank.prior, j, bank.sum_high[j, k], bank.n[j, k])
+    bank.width[j, k], bank.power[j, k], bank.constant[j, k] = inverse_rate, power, peak
+
+
+@verbs.score_cell.on(WaitingColumns)
+def score_cell(bank, j, v, n_chairs, scores):
+    inverse_rate, power, peak = bank.width[j], bank.power[j], bank.constant[j]
+    for k in range(0, n_chairs, LANES):
+        fall = load(power, k) * log(1.0 + load(inverse_rate, k) * v)
+        store(scores, k, load(scores, k) + (load(peak, k) - fall))
+
+
+@verbs.log_density_of_cell.on(WaitingColumns)
+def log_density_of_cell(bank, j, v, s, e, q, r, n):
+    inverse_rate, power, peak = lomax(bank.prior, j, s, n)
+    return peak - power * log(1.0 + inverse_rate * v)
+
+
+@verbs.log_marginal_of_column.on(WaitingColumns)
+def log_marginal_of_column(bank, j, k):
+    shape, rate = bank.prior.shape[j], bank.prior.rate[j]
+    log_growth = log((rate + bank.sum_high[j, k]) / rate)
+    return log_evidence(shape, bank.n[j, k], log(rate), log_growth, 1.0)

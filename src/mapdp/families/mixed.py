@@ -1,23 +1,32 @@
-"""Knows clusters whose columns are of any kinds, and rows with gaps.
+"""Clusters whose columns are of any kinds, and rows with gaps.
 
-The one idea: columns are independent within a cluster and each counts its own cells, so a gap adds
-nothing: the joint is that of the cells that are there, exactly. Where all columns are of one kind and there
-are no gaps, that kind's own family says the same faster.
+Columns are independent within a cluster and each counts its own cells, so a gap adds nothing: the joint
+is that of the cells that are there, exactly. Columns of one kind share a bank, and banks of several kinds
+stand side by side. Where all columns are of one kind and there are no gaps, that kind's own family says
+the same, often faster.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mapdp import family
-from mapdp._jit import inlined
-from mapdp.checks import Names, column_name
-from mapdp.exact import accumulate, added, several
-from mapdp.families import cells, levels, numbers
-from mapdp.families.cells import COUNT, LEVELS, REMEMBERED, TRIALS, CellBank, Sums
-from mapdp.family import Bank, Family, Parameters, rows_side_by_side
+from mapdp.compiled.handles import Handle, handle
+from mapdp.compiled.lanes import whole_lanes
+from mapdp.data.checks import Names, column_name
+from mapdp.families import verbs
+from mapdp.families.base import NO_SCRATCH, Bank, Family, Parameters, rows_side_by_side
+from mapdp.families.columns import Sums, new_columns, put, side_by_side, sums_of
+from mapdp.families.pairs import paired, written_banks, written_scratch
+
+
+class MixedBank(NamedTuple):
+    """Columns of one kind beside all others; both are given whole rows and hold their places in them."""
+
+    left: Any
+    right: Any
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,8 +51,26 @@ class Mixed(Family):
     columns: Sequence[Family]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
-        object.__setattr__(self, "_prior", cells.make_prior([column.cell for column in self.columns]))
+        columns = tuple(one if one.columns_type else one.column(0) for one in self.columns)
+        if not columns or any(one.n_features != 1 for one in columns):
+            raise ValueError(
+                f"columns must be families of one column each, got {[one.n_features for one in columns]}. "
+                "Hint: Product takes families of several columns."
+            )
+        object.__setattr__(self, "columns", columns)
+
+    @functools.cached_property
+    def _kinds(self) -> list[tuple[Any, Any]]:
+        """Return the kinds of columns that the bank has, by name, each with its prior."""
+        members: dict[Any, Any] = {one.columns_type: one for one in self.columns}
+        kinds = sorted(members, key=lambda kind: kind.__name__)
+        return [(kind, self._prior_of(kind, members[kind])) for kind in kinds]
+
+    def _prior_of(self, kind: Any, member: Any) -> Any:
+        """Return the prior of the columns of one kind; `member` is a family of that kind."""
+        place = [j for j, one in enumerate(self.columns) if one.columns_type is kind]
+        columns = [self.columns[j] for j in place]
+        return member.column_prior(columns, np.array(place, dtype=np.int64))
 
     @classmethod
     def empirical(  # type: ignore[override]
@@ -95,21 +122,76 @@ class Mixed(Family):
         return out
 
     def decode(self, X: np.ndarray) -> np.ndarray:
-        """Turn encoded rows back into the values that users know."""
+        """Turn encoded rows back into the values of the table."""
         return np.hstack([column.decode(X[:, [j]]) for j, column in enumerate(self.columns)])
 
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
-        return cells.make_bank(self._prior, capacity)  # type: ignore[attr-defined]
+        parts = [new_columns(kind, prior, capacity) for kind, prior in self._kinds]
+        return functools.reduce(lambda right, left: MixedBank(left, right), reversed(parts))
 
-    def sums(self, bank: CellBank, k: int) -> list[Sums]:
-        """Return what each column of chair k knows."""
-        return cells.sums_of(bank, k)
+    def scratch(self) -> Any:
+        """Return the working space of each kind of columns, paired as the banks are."""
+        return paired([NO_SCRATCH] * len(self._kinds))
 
-    def posterior(self, bank: CellBank, k: int) -> Self:
-        """Return the family whose prior is what chair k knows."""
-        sums = self.sums(bank, k)
-        return type(self)([column.learned(s) for column, s in zip(self.columns, sums, strict=True)])
+    def scratch_handle(self) -> Handle:
+        """Return new working space as kernels take it."""
+        scratch, leaves = self.scratch(), [handle(NO_SCRATCH) for _ in self._kinds]
+        return leaves[0] if len(leaves) == 1 else handle(scratch, written=written_scratch(scratch, leaves))
+
+    def written(self, bank: Bank) -> Any:
+        """Return the bank with a handle for each kind of columns."""
+        parts = _parts(bank)
+        if len(parts) == 1:
+            return bank
+        return written_banks(bank, [handle(part, verbs.addresses_of(part, NO_SCRATCH)) for part in parts])
+
+    def banks_of(self, chairs: Sequence[Sums]) -> list[Bank]:
+        """Return a bank for each kind of column, in which chair k has the statistics chairs[k].
+
+        Their cached predictives are not worked out.
+        """
+        parts = [new_columns(kind, prior, whole_lanes(len(chairs))) for kind, prior in self._kinds]
+        for part in parts:
+            for k, sums in enumerate(chairs):
+                put(part, k, sums.among(part.prior.place))
+        return parts
+
+    def sums(self, bank: Bank, k: int) -> Sums:
+        """Return the statistics of chair k, column by column."""
+        parts = [(part.prior.place, sums_of(part, k)) for part in _parts(bank)]
+        return side_by_side(parts, self.n_features)
+
+    def updated(self, sums: Sums) -> Self:
+        """Return the posterior after cells with these sums, as a prior."""
+        return type(self)([one.updated(sums.among(np.array([j]))) for j, one in enumerate(self.columns)])
+
+    @property
+    def n_learned(self) -> int:
+        """Return the number of hyperparameters that are learned."""
+        return sum(column.n_learned for column in self.columns)
+
+    def _by_kind(self, chairs: Sequence[Sums]) -> list[tuple[np.ndarray, Family, list[Sums]]]:
+        """Return columns of one kind as one family, with their places and their statistics."""
+        kinds = dict.fromkeys(type(one) for one in self.columns if one.n_learned)
+        places = [np.array([j for j, one in enumerate(self.columns) if type(one) is k]) for k in kinds]
+        return [
+            (place, kind.joined([self.columns[j] for j in place]), [sums.among(place) for sums in chairs])
+            for kind, place in zip(kinds, places, strict=True)
+        ]
+
+    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+        """Return the family with the highest joint of these clusters; kinds of columns learn together."""
+        columns = list(self.columns)
+        for place, family, sums in self._by_kind(chairs):
+            learned = family.learned_from(sums, least_gain)
+            for i, j in enumerate(place):
+                columns[j] = learned.column(i)
+        return type(self)(columns)
+
+    def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
+        """Return the log density of all columns' hyperparameters."""
+        return sum(family.log_hyperprior_from(sums) for _, family, sums in self._by_kind(chairs))
 
     def summary(self) -> dict[str, Any]:
         """Return the summary of each column, under its number."""
@@ -131,118 +213,53 @@ def _encoded(column: Family, cells: np.ndarray, names: Names) -> np.ndarray:
     return np.where(gaps, np.nan, column.encode(np.where(gaps, harmless, cells), names))[:, 0]
 
 
-@family.clear.on(CellBank)
+def _parts(bank: Bank) -> list[Bank]:
+    """Return the banks that stand side by side."""
+    return [bank.left, *_parts(bank.right)] if isinstance(bank, MixedBank) else [bank]
+
+
+@verbs.clear.on(MixedBank)
 def clear(bank, k):
-    for j in range(bank.n.shape[0]):
-        bank.n[j, k] = 0.0
-        bank.sum_high[j, k] = bank.sum_low[j, k] = 0.0
-        bank.second_high[j, k] = bank.second_low[j, k] = 0.0
-    for level in range(bank.tally.shape[0]):
-        bank.tally[level, k] = 0.0
+    verbs.clear(bank.left, k)
+    verbs.clear(bank.right, k)
 
 
-@inlined
-def _add(bank, j, k, number, lost, square, square_lost):
-    """Add to the exact sums of column j on chair k."""
-    accumulate(bank.sum_high, bank.sum_low, j, k, number, lost)
-    accumulate(bank.second_high, bank.second_low, j, k, square, square_lost)
+@verbs.insert.on(MixedBank)
+def insert(bank, k, x, scratch):
+    verbs.insert(bank.left, k, x, scratch[0])
+    verbs.insert(bank.right, k, x, scratch[1])
 
 
-@inlined
-def _count(bank, k, x, sign):
-    """Add the cells of a row to chair k (+1) or take them off (-1)."""
-    for j in range(x.shape[0]):
-        v = x[j]
-        if v == v:  # not a gap
-            bank.n[j, k] += sign
-            if bank.prior.kind[j] >= LEVELS:
-                bank.tally[bank.prior.first[j] + int(v), k] += sign
-            else:
-                square, lost = numbers.second(bank.prior, j, v)
-                _add(bank, j, k, sign * v, 0.0, sign * square, sign * lost)
+@verbs.remove.on(MixedBank)
+def remove(bank, k, x, scratch):
+    verbs.remove(bank.left, k, x, scratch[0])
+    verbs.remove(bank.right, k, x, scratch[1])
 
 
-@family.insert.on(CellBank)
-def insert(bank, k, x):
-    _count(bank, k, x, 1.0)
+@verbs.pour.on(MixedBank)
+def pour(bank, k, other, j, times, scratch):
+    verbs.pour(bank.left, k, other.left, j, times, scratch[0])
+    verbs.pour(bank.right, k, other.right, j, times, scratch[1])
 
 
-@family.remove.on(CellBank)
-def remove(bank, k, x):
-    _count(bank, k, x, -1.0)
-
-
-@family.pour.on(CellBank)
-def pour(bank, k, other, j, times):
-    for d in range(bank.n.shape[0]):
-        bank.n[d, k] += times * other.n[d, j]
-        total, lost = several(other.sum_high[d, j], other.sum_low[d, j], times)
-        square, square_lost = several(other.second_high[d, j], other.second_low[d, j], times)
-        _add(bank, d, k, total, lost, square, square_lost)
-    for level in range(bank.tally.shape[0]):
-        bank.tally[level, k] += times * other.tally[level, j]
-
-
-@family.refresh.on(CellBank)
+@verbs.refresh.on(MixedBank)
 def refresh(bank, k):
-    for j in range(bank.n.shape[0]):
-        if bank.prior.kind[j] >= LEVELS:
-            levels.refresh_levels(bank, j, k)
-        else:
-            numbers.refresh_numbers(bank, j, k)
+    verbs.refresh(bank.left, k)
+    verbs.refresh(bank.right, k)
 
 
-@family.log_predictive.on(CellBank)
+@verbs.log_predictive.on(MixedBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
-    for j in range(x.shape[0]):
-        if x[j] == x[j]:
-            score_cell(bank, j, x[j], n_chairs, scores)
+    verbs.log_predictive(bank.left, x, n_chairs, scores, scratch[0])
+    verbs.log_predictive(bank.right, x, n_chairs, scores, scratch[1])
 
 
-@inlined
-def score_cell(bank, j, v, n_chairs, scores):
-    """Add to the scores the log density of one cell."""
-    if bank.prior.kind[j] >= COUNT and v < bank.prior.first[j + 1] - bank.prior.first[j]:
-        levels.score_level(bank, j, v, n_chairs, scores)
-    else:
-        numbers.score_numbers(bank, j, v, n_chairs, scores)
+@verbs.log_leave_one_out.on(MixedBank)
+def log_leave_one_out(bank, k, x, scratch):
+    left = verbs.log_leave_one_out(bank.left, k, x, scratch[0])
+    return left + verbs.log_leave_one_out(bank.right, k, x, scratch[1])
 
 
-@family.log_leave_one_out.on(CellBank)
-def log_leave_one_out(bank, k, x):
-    total = 0.0
-    for j in range(x.shape[0]):
-        if x[j] == x[j]:
-            if bank.prior.kind[j] >= LEVELS:
-                total += levels.log_chance_without(bank, j, k, x[j])
-            else:
-                total += _log_density_without(bank, j, k, x[j])
-    return total
-
-
-@inlined
-def _log_density_without(bank, j, k, v):
-    """Return the log density of a cell that sits on chair k, given the others there."""
-    if bank.prior.kind[j] == TRIALS and v < REMEMBERED and bank.prior.numbers[3, j] == 0.0:
-        return numbers.log_chance_of_waiting(bank, j, k, v)
-    square, lost = numbers.second(bank.prior, j, v)
-    s, e = added(bank.sum_high[j, k], bank.sum_low[j, k], -v, 0.0)
-    q, r = added(bank.second_high[j, k], bank.second_low[j, k], -square, -lost)
-    return numbers.log_density(bank.prior, j, v, s, e, q, r, bank.n[j, k] - 1.0)
-
-
-@family.log_marginal.on(CellBank)
+@verbs.log_marginal.on(MixedBank)
 def log_marginal(bank, k):
-    total = 0.0
-    for j in range(bank.n.shape[0]):
-        total += log_marginal_of_column(bank, j, k)
-    return total
-
-
-@inlined
-def log_marginal_of_column(bank, j, k):
-    """Return the log density of the cells of column j on chair k."""
-    if bank.prior.kind[j] >= LEVELS:
-        return levels.log_marginal_of_levels(bank.prior, j, bank.tally, bank.n[j, k], k)
-    s, e, q, r = bank.sum_high[j, k], bank.sum_low[j, k], bank.second_high[j, k], bank.second_low[j, k]
-    return numbers.log_marginal_of_numbers(bank.prior, j, s, e, q, r, bank.n[j, k])
+    return verbs.log_marginal(bank.left, k) + verbs.log_marginal(bank.right, k)

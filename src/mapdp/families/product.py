@@ -1,7 +1,7 @@
-"""Knows clusters whose columns are of several kinds: a family for each, independent in a cluster.
+"""Clusters whose columns are of several kinds: a family for each, independent within a cluster.
 
-The one idea: two banks side by side are a bank. Every verb goes to the left and to the right; more
-than two families are pairs of pairs.
+Two banks side by side are a bank: every verb goes to the left and to the right. More than two families
+are pairs of pairs.
 """
 
 import dataclasses
@@ -11,22 +11,25 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mapdp import family
-from mapdp.checks import Names
-from mapdp.families.cells import Sums
-from mapdp.family import Bank, Family, Parameters, rows_side_by_side
+from mapdp.compiled.handles import Handle, handle
+from mapdp.data.checks import Names
+from mapdp.families import verbs
+from mapdp.families.base import Bank, Family, Parameters, rows_side_by_side
+from mapdp.families.columns import Sums, side_by_side
+from mapdp.families.mixed import clear, log_marginal, pour, refresh
+from mapdp.families.pairs import paired, written_banks, written_scratch
 
 
-class Prior(NamedTuple):
+class ProductPrior(NamedTuple):
     """Where the right bank's columns begin."""
 
     split: int
 
 
 class ProductBank(NamedTuple):
-    """What the clusters know: a bank for the first columns, a bank for the rest."""
+    """The statistics of all chairs: a bank for the first columns, a bank for the rest."""
 
-    prior: Prior
+    prior: ProductPrior
     left: Any
     right: Any
 
@@ -90,10 +93,33 @@ class Product(Family):
         part, columns = next((part, columns) for part, columns in self.parts if j in columns)
         return part.column(columns.index(j))
 
-    @property
-    def scratch_rows(self) -> int:  # type: ignore[override]
-        """The parts are scored one after another and share the working space."""
-        return max(part.scratch_rows for part, _ in self.parts)
+    def scratch(self) -> Any:
+        """Return the working space of each part, paired as the banks are."""
+        return paired([part.scratch() for part, _ in self.parts])
+
+    def scratch_handle(self) -> Handle:
+        """Return new working space as kernels take it."""
+        leaves = [part.scratch_handle() for part, _ in self.parts]
+        if len(leaves) == 1:
+            return leaves[0]
+        scratch = paired([leaf.contents for leaf in leaves])
+        return handle(scratch, written=written_scratch(scratch, leaves))
+
+    def written(self, bank: Bank) -> Any:
+        """Return the bank with handles of the parts' banks."""
+        banks = self._banks(bank)
+        if len(banks) == 1:
+            return self.parts[0][0].written(bank)
+        leaves = [part.handle(own) for (part, _), own in zip(self.parts, banks, strict=True)]
+        return written_banks(bank, leaves)
+
+    def _banks(self, bank: Bank) -> list[Bank]:
+        """Return the bank of each part."""
+        banks = []
+        for _ in self.parts[:-1]:
+            banks.append(bank.left)
+            bank = bank.right
+        return [*banks, bank]
 
     @property
     def origin(self) -> np.ndarray:
@@ -122,25 +148,22 @@ class Product(Family):
         widths = [part.n_features for part, _ in self.parts]
         pairs = list(zip(widths, banks, strict=True))[:-1]
         return functools.reduce(
-            lambda right, left: ProductBank(Prior(left[0]), left[1], right), reversed(pairs), banks[-1]
+            lambda right, left: ProductBank(ProductPrior(left[0]), left[1], right),
+            reversed(pairs),
+            banks[-1],
         )
 
     def posterior(self, bank: Bank, k: int) -> Self:
-        """Return the family whose prior is what chair k knows."""
-        parts = []
-        for part, columns in self.parts[:-1]:
-            parts.append((part.posterior(bank.left, k), columns))
-            bank = bank.right
-        last, columns = self.parts[-1]
-        return dataclasses.replace(self, parts=[*parts, (last.posterior(bank, k), columns)])
+        """Return the family whose prior is the posterior of chair k."""
+        pairs = zip(self.parts, self._banks(bank), strict=True)
+        parts = [(part.posterior(own, k), columns) for (part, columns), own in pairs]
+        return dataclasses.replace(self, parts=parts)
 
-    def sums(self, bank: Bank, k: int) -> list[Sums]:
-        """Return what each column of chair k knows."""
-        found: dict[int, Sums] = {}
-        for number, (part, columns) in enumerate(self.parts):
-            own, bank = (bank, None) if number == len(self.parts) - 1 else (bank.left, bank.right)
-            found.update(zip(columns, part.sums(own, k), strict=True))
-        return [found[j] for j in range(self.n_features)]
+    def sums(self, bank: Bank, k: int) -> Sums:
+        """Return the statistics of chair k, column by column."""
+        pairs = zip(self.parts, self._banks(bank), strict=True)
+        found = [(np.array(columns), part.sums(own, k)) for (part, columns), own in pairs]
+        return side_by_side(found, self.n_features)
 
     def summary(self) -> dict[str, Any]:
         """Return the summary of each part, under its columns."""
@@ -155,50 +178,33 @@ class Product(Family):
         return rows_side_by_side([part for part, _ in self.parts], parameters, rng)
 
 
-@family.clear.on(ProductBank)
-def clear(bank, k):
-    family.clear(bank.left, k)
-    family.clear(bank.right, k)
+verbs.clear.on(ProductBank)(clear)
+verbs.refresh.on(ProductBank)(refresh)
+verbs.pour.on(ProductBank)(pour)
+verbs.log_marginal.on(ProductBank)(log_marginal)
 
 
-@family.insert.on(ProductBank)
-def insert(bank, k, x):
-    family.insert(bank.left, k, x[: bank.prior.split])
-    family.insert(bank.right, k, x[bank.prior.split :])
+@verbs.insert.on(ProductBank)
+def insert(bank, k, x, scratch):
+    verbs.insert(bank.left, k, x[: bank.prior.split], scratch[0])
+    verbs.insert(bank.right, k, x[bank.prior.split :], scratch[1])
 
 
-@family.remove.on(ProductBank)
-def remove(bank, k, x):
-    family.remove(bank.left, k, x[: bank.prior.split])
-    family.remove(bank.right, k, x[bank.prior.split :])
+@verbs.remove.on(ProductBank)
+def remove(bank, k, x, scratch):
+    verbs.remove(bank.left, k, x[: bank.prior.split], scratch[0])
+    verbs.remove(bank.right, k, x[bank.prior.split :], scratch[1])
 
 
-@family.pour.on(ProductBank)
-def pour(bank, k, other, j, times):
-    family.pour(bank.left, k, other.left, j, times)
-    family.pour(bank.right, k, other.right, j, times)
-
-
-@family.refresh.on(ProductBank)
-def refresh(bank, k):
-    family.refresh(bank.left, k)
-    family.refresh(bank.right, k)
-
-
-@family.log_predictive.on(ProductBank)
+@verbs.log_predictive.on(ProductBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
     split = bank.prior.split
-    family.log_predictive(bank.left, x[:split], n_chairs, scores, scratch)
-    family.log_predictive(bank.right, x[split:], n_chairs, scores, scratch)
+    verbs.log_predictive(bank.left, x[:split], n_chairs, scores, scratch[0])
+    verbs.log_predictive(bank.right, x[split:], n_chairs, scores, scratch[1])
 
 
-@family.log_leave_one_out.on(ProductBank)
-def log_leave_one_out(bank, k, x):
+@verbs.log_leave_one_out.on(ProductBank)
+def log_leave_one_out(bank, k, x, scratch):
     split = bank.prior.split
-    left = family.log_leave_one_out(bank.left, k, x[:split])
-    return left + family.log_leave_one_out(bank.right, k, x[split:])
-
-
-@family.log_marginal.on(ProductBank)
-def log_marginal(bank, k):
-    return family.log_marginal(bank.left, k) + family.log_marginal(bank.right, k)
+    left = verbs.log_leave_one_out(bank.left, k, x[:split], scratch[0])
+    return left + verbs.log_leave_one_out(bank.right, k, x[split:], scratch[1])

@@ -1,4 +1,4 @@
-"""Knows what samples of a partition say together: who sits with whom, how many clusters there are."""
+"""What samples of a partition have in common: who sits with whom, how many clusters there are."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""Knows DP-means (Kulis and Jordan 2012): K-means that pays a penalty for each cluster.
+"""DP-means (Kulis and Jordan 2012): K-means that pays a penalty for each cluster.
 
-The one idea: it is what the sweep becomes when clusters have a fixed variance that goes to zero. What goes
+It is what the sweep becomes when clusters have a fixed variance that goes to zero. What goes
 down is the sum of squared distances to the clusters' means, plus the penalty times the number of clusters.
 """
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapdp._lanes import whole_lanes
-from mapdp.kernels.nearest import assign_or_open, find_nearest, mean_of_each
-from mapdp.search.run import compact
+from mapdp.compiled.lanes import whole_lanes
+from mapdp.engine.nearest import assign_or_open, find_nearest, mean_of_each
+from mapdp.partitions.labels import compact
 
 _MOST_SEEDS = 64  # centres that a later start begins with; those without rows go
 _MOST_TRIES = 60  # of penalties: halving their range so often leaves nothing of it
@@ -26,23 +26,23 @@ class Means(NamedTuple):
     converged: bool
 
 
-class Start(NamedTuple):
+class MeansStart(NamedTuple):
     """How one run begins."""
 
     order: np.ndarray  # (N,) in which rows are visited
     centres: np.ndarray  # (K, D)
 
 
-def starts(X: np.ndarray, n: int, n_seeds: int | None, rng: np.random.Generator | None) -> list[Start]:
+def starts(X: np.ndarray, n: int, n_seeds: int | None, rng: np.random.Generator | None) -> list[MeansStart]:
     """Return n ways to begin: one cluster, as the paper does, then `n_seeds` rows as centres, or some.
 
     Without a generator of its own the first start visits the rows in row order.
     """
     order, later = np.arange(len(X), dtype=np.int32), rng or np.random.default_rng(0)
-    first = Start(order if rng is None else rng.permutation(order), X.mean(axis=0, keepdims=True))
+    first = MeansStart(order if rng is None else rng.permutation(order), X.mean(axis=0, keepdims=True))
     few = min(len(X), _MOST_SEEDS)
     others = [later.permutation(order) for _ in range(n - 1)]
-    return [first, *[Start(o, X[o[: n_seeds or later.integers(1, few + 1)]]) for o in others]]
+    return [first, *[MeansStart(o, X[o[: n_seeds or later.integers(1, few + 1)]]) for o in others]]
 
 
 class _Centres:
@@ -75,7 +75,7 @@ class _Centres:
         return np.ascontiguousarray(self.places[:, : self.n[0]].T)
 
 
-def dp_means(X: np.ndarray, penalty: float, start: Start, max_iter: int) -> Means:
+def dp_means(X: np.ndarray, penalty: float, start: MeansStart, max_iter: int) -> Means:
     """Pass over the rows until none changes its cluster."""
     labels = np.full(len(X), -1, dtype=np.int32)
     centres, objectives = _Centres(start.centres), []
@@ -116,7 +116,12 @@ def farthest_first_penalty(X: np.ndarray, n_clusters: int) -> float:
     return float(distances.max())
 
 
-def penalty_for(X: np.ndarray, n_clusters: int, start: Start, max_iter: int) -> tuple[float, Means]:
+def usual_penalty(X: np.ndarray) -> float:
+    """Return the mean squared distance of centred rows to their mean, or the least positive number."""
+    return max(float((X**2).sum(axis=1).mean()), float(np.finfo(float).tiny))
+
+
+def penalty_for(X: np.ndarray, n_clusters: int, start: MeansStart, max_iter: int) -> tuple[float, Means]:
     """Return a penalty that gives this number of clusters, or one as near as can be found, and its run.
 
     The range of penalties is halved first. As the number of clusters is not monotone in the penalty, that
@@ -129,7 +134,9 @@ def penalty_for(X: np.ndarray, n_clusters: int, start: Start, max_iter: int) -> 
     return min(tried, key=lambda one: abs(len(one[1].centres) - n_clusters))
 
 
-def _halved(X: np.ndarray, n_clusters: int, start: Start, max_iter: int) -> Iterator[tuple[float, Means]]:
+def _halved(
+    X: np.ndarray, n_clusters: int, start: MeansStart, max_iter: int
+) -> Iterator[tuple[float, Means]]:
     """Yield penalties and their runs, until one gives this number of clusters or the range is spent."""
     tiny = float(np.finfo(float).tiny)
     low, high = 0.0, max(2.0 * float(((X - X.mean(axis=0)) ** 2).sum(axis=1).max()), tiny)

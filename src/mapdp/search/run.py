@@ -1,52 +1,29 @@
-"""Knows one search under way: its state, its trace, its clock, and how it settles."""
+"""One climb under way: how rows settle, and how a move of whole clusters takes effect."""
 
 import dataclasses
-import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.concentration import AlphaPrior, log_density_of, most_probable_alpha
-from mapdp.family import Family
-from mapdp.kernels.joint import build, sort_by_chair
-from mapdp.kernels.merge import Spare
-from mapdp.kernels.score import MARGIN, beats
-from mapdp.kernels.sweep import sweep
-from mapdp.model import seated, state_log_joint
-from mapdp.process import PitmanYor, Process
-from mapdp.search.frozen import survey
-from mapdp.state import EMPTIED, FIRST_CAPACITY, MOVED, State, by_falling_size, grown, reweighted
-from mapdp.trace import Init, Step, adjusted_rand
+from mapdp.engine.build import build, seated, sort_by_chair
+from mapdp.engine.in_threads import survey
+from mapdp.engine.joint import state_log_joint
+from mapdp.engine.merge import MANY, MergeBuffers, merge_buffers
+from mapdp.engine.problem import Problem
+from mapdp.engine.score import MARGIN, beats, rounding
+from mapdp.engine.state import CHAIRS, EMPTIED, State, for_passes
+from mapdp.engine.sweep import sweep
+from mapdp.engine.trace import Init, Step
+from mapdp.engine.walk import Walk
+from mapdp.partitions.concentration import most_probable_alpha
+from mapdp.partitions.labels import adjusted_rand, by_falling_size, compact
+from mapdp.partitions.process import PitmanYor, Process
 
 _ROUGHLY = 2  # visits between two splits: more are lost on clusters that will be split again
 _BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
 _NARROW = 0.1  # the same, when they shift hardly at all
-
-
-class Problem(NamedTuple):
-    """What a search is given and never changes."""
-
-    X: np.ndarray  # (N, D) encoded rows
-    outline: (
-        np.ndarray
-    )  # (N, E) numbers without gaps that say which rows are alike; guesses start from them
-    family: Family
-    process: Process
-    alpha_prior: AlphaPrior | None  # None where alpha is known; else the process gives its first value
-    max_iter: int
-    tol: float
-    n_threads: int
-    tell: Callable[[Step], None]  # is told of every step
-
-    def among(self, rows: np.ndarray) -> "Problem":
-        """Return the problem of some of the rows."""
-        X = np.ascontiguousarray(self.X[rows])
-        outline = X if self.outline is self.X else np.ascontiguousarray(self.outline[rows])
-        process = self.process
-        if process.rows is not None:
-            process = process.counted_as(process.rows * len(X) / len(self.X))
-        return self._replace(X=X, outline=outline, process=process)
+_STEPS = 20  # steps of all kinds for each sweep of the budget: passes over few rows are cheap, not free
 
 
 class Found(NamedTuple):
@@ -54,137 +31,157 @@ class Found(NamedTuple):
 
     state: State
     process: Process
-    log_joint: float  # with the prior of alpha where that is learned
-    trace: list[Step]
+    log_joint: float  # with the density of what is learned: log alpha, hyperparameters
     converged: bool
+    climbs: tuple[list[Step], ...]  # the steps of every climb of the search
+    won: int  # the climb that led here
 
     def beside(self, winner: "Found") -> Init:
         """Return where this start ended, compared with the one that won."""
         own, best = self.state.labels, winner.state.labels
         agreement = 1.0 if own is best else adjusted_rand(best, own)
-        return Init(self.log_joint, self.state.n_clusters, agreement)
+        log_joint = state_log_joint(self.state, self.process)
+        return Init(log_joint, self.state.n_clusters, agreement)
 
 
-def compact(labels: np.ndarray) -> np.ndarray:
-    """Number the chairs that are taken 0, 1, ... in their order."""
-    taken = np.flatnonzero(np.bincount(labels))
-    number = np.zeros(taken[-1] + 1, dtype=np.int32)
-    number[taken] = np.arange(len(taken))
-    return number[labels]
+def best_of(found: Sequence[Found]) -> Found:
+    """Return the most probable outcome, the first of several; it remembers the climbs of all."""
+    return with_all_climbs(found, max(range(len(found)), key=lambda i: found[i].log_joint))
 
 
-def spare_for(family: Family, capacity: int) -> Spare:
-    """Return working space for merges among `capacity` chairs."""
-    gains = np.full((capacity, capacity), -np.inf)
-    return Spare(family.bank(1), np.zeros(capacity), gains, np.zeros(capacity, dtype=np.int64))
+def with_all_climbs(found: Sequence[Found], winner: int) -> Found:
+    """Return one of several outcomes, with the climbs of all of them."""
+    before = sum(len(one.climbs) for one in found[:winner])
+    climbs = tuple(climb for one in found for climb in one.climbs)
+    return found[winner]._replace(climbs=climbs, won=before + found[winner].won)
 
 
-class Run:
-    """A search under way. The joint of its state never drops from one Step to the next."""
+class Run(Walk):
+    """A climb under way. The joint of its state never drops by more than rounding from Step to Step."""
 
     def __init__(self, problem: Problem, state: State) -> None:
-        self.problem = problem
-        self.process = problem.process
+        super().__init__(problem, problem.model.family)
         self.state = state
-        self.trace: list[Step] = []
-        self.n_sweeps = 0
-        self._emptied = 0
         self._touched = np.empty(0, dtype=np.bool_)  # rows of the clusters that the last move changed
-        self._spare = spare_for(problem.family, FIRST_CAPACITY)
-        self._everyone = np.arange(len(problem.X), dtype=np.int32)
-        self._began = time.perf_counter()
+        self._merges: MergeBuffers | None = None
+        self._n_visited = 0  # rows, in passes of all kinds
 
-    def spare(self, n_chairs: int) -> Spare:
-        """Return working space for merges among at least this many chairs."""
-        if len(self._spare.worth) < n_chairs:
-            self._spare = spare_for(self.problem.family, n_chairs)
-        return self._spare
+    @property
+    def has_budget(self) -> bool:
+        """Say whether more may be done: `max_iter` bounds sweeps, visits of rows and steps alike."""
+        most, n_rows = self.problem.budget.max_iter, len(self.problem.X)
+        is_spent = self.n_sweeps >= most or self._n_visited >= most * n_rows
+        return not is_spent and len(self.trace) < _STEPS * most
+
+    def merges(self) -> MergeBuffers:
+        """Return working space for merges among all chairs; no more than `MANY` may be taken."""
+        if self.state.counters[CHAIRS] > MANY + 1:  # many were taken once, and stand empty in between
+            self.reseat(compact(self.state.labels))
+        n_chairs = min(self.state.capacity, MANY + 1)  # one more, as one is open
+        if self._merges is None or len(self._merges.log_worth) < n_chairs:
+            self._merges = merge_buffers(self.family, n_chairs)
+        return self._merges
+
+    def record(self, move: str, n_moved: int, log_joint: float | None = None) -> Step:
+        """Append what has just been done to the trace, and call the listener."""
+        step = super().record(move, n_moved, log_joint)
+        self.problem.budget.listener(step)
+        return step
 
     def visit(self, rows: np.ndarray) -> int:
         """Let these rows stand up and sit down once; return how many moved."""
-        before = int(self.state.counters[MOVED])
-        reached = sweep(self.problem.X, rows, self.state, 0)
-        while reached < len(rows):
-            self.state = grown(self.state, self.problem.family, self.process)
-            reached = sweep(self.problem.X, rows, self.state, reached)
-        return int(self.state.counters[MOVED]) - before
+        X = self.problem.X
+        return self._pass_over(rows, lambda start: sweep(X, rows, for_passes(self.state, len(X)), start))
 
-    def record(self, move: str, n_moved: int) -> Step:
-        """Add a Step to the trace and tell of it."""
-        emptied = int(self.state.counters[EMPTIED])
-        step = Step(
-            move=move,
-            sweep=self.n_sweeps,
-            n_clusters=self.state.n_clusters,
-            n_moved=n_moved,
-            n_emptied=emptied - self._emptied,
-            log_joint=self._log_joint(self.state),
-            seconds=time.perf_counter() - self._began,
-        )
-        self._emptied = emptied
-        self.trace.append(step)
-        self.problem.tell(step)
-        return step
+    def _pass(self, move: str, rows: np.ndarray) -> Step:
+        """Visit these rows once and record it; they go back where rounding led them downhill."""
+        before, n_moved = self.state.labels[rows], self.visit(rows)
+        log_joint = self.log_joint()
+        self._n_visited += len(rows)
+        if n_moved > 0 and self._is_lower(log_joint):
+            labels = self.state.labels.copy()
+            labels[rows] = before
+            self._take_back(labels)
+            n_moved, log_joint = 0, self.log_joint()
+        return self.record(move, n_moved, log_joint)
 
-    def _log_joint(self, state: State) -> float:
-        """Return log p(x, z), with the density of log alpha where alpha is learned."""
-        return state_log_joint(state, self.process) + log_density_of(self.problem.alpha_prior, self.process)
+    def _is_lower(self, log_joint: float) -> bool:
+        """Say whether a joint is below that of the last step by more than rounding."""
+        last = self.trace[-1].log_joint
+        return not log_joint >= last - rounding(last)  # also where it is not a number
+
+    def _take_back(self, labels: np.ndarray) -> None:
+        """Return to the labels of the last step."""
+        self.reseat(compact(labels))
+        self.state.counters[EMPTIED] = self._emptied
+
+    def _is_rising(self, step: Step, last: float) -> bool:
+        """Say whether rows moved in a step and raised the joint: then the next one may, too."""
+        return step.n_moved > 0 and step.log_joint - last > self.problem.budget.tol
 
     def learn_alpha(self) -> bool:
         """Put alpha where it is most probable given the number of clusters; say whether that gained."""
-        prior, process = self.problem.alpha_prior, self.process
+        prior, process = self.problem.model.alpha_prior, self.process
         if prior is None or not isinstance(process, PitmanYor):
             return False
-        before = self._log_joint(self.state)
-        n_clusters = self.state.n_clusters
+        before, n_clusters = self.log_joint(), self.state.n_clusters
         n_rows = len(self.problem.X) if process.rows is None else max(round(process.rows), n_clusters)
         alpha = most_probable_alpha(n_rows, n_clusters, prior, process.discount)
-        self._weigh_by(dataclasses.replace(process, alpha=alpha))
-        if beats(self._log_joint(self.state), before):
+        self.weigh_by(dataclasses.replace(process, alpha=alpha))
+        if beats(self.log_joint(), before):
             self.record("alpha", 0)
             return True
-        self._weigh_by(process)
+        self.weigh_by(process)
         return False
 
-    def _weigh_by(self, process: Process) -> None:
-        self.process = process
-        self.state = reweighted(self.state, process)
-
-    def start(self, order: np.ndarray) -> None:
+    def start(self, order: np.ndarray, move: str = "start") -> None:
         """Seat the rows that still stand, in this order."""
         standing = order[self.state.labels[order] < 0]
-        self.record("start", self.visit(standing))
+        self.record(move, self.visit(standing))
 
     def sweep(self) -> Step:
         """Visit every row once, in row order."""
-        n_moved = self.visit(self._everyone)
         self.n_sweeps += 1
-        return self.record("sweep", n_moved)
+        return self._pass("sweep", self._everyone)
 
-    def settle_border(self) -> bool:
-        """Do what `settle` does with fewer visits: only rows that might move are visited.
+    def settle(self) -> bool:
+        """Visit rows until nobody wants to move; False where `max_iter` sweeps were not enough.
 
-        A survey finds, while nobody moves, by how much each row prefers where it sits. Those that do so
-        by little are visited until none of them moves; then all are asked again.
+        A sweep that raised the joint by no more than `tol` counts as the last one, too.
         """
-        while self.n_sweeps < self.problem.max_iter:
-            before = self.trace[-1].log_joint
-            if self._settle_among(self._everyone) >= -MARGIN:
-                return True
-            if self.trace[-1].log_joint - before <= self.problem.tol:
+        return self._settle_border() if self.problem.is_large else self.settle_all()
+
+    def settle_touched(self) -> None:
+        """Settle the clusters that the last move changed, roughly; the others follow later."""
+        rows = self._everyone[self._touched]
+        if self.problem.is_large:
+            self._settle_among(rows)
+            return
+        for _ in range(_ROUGHLY):
+            if self._pass("touched", rows).n_moved == 0:
+                return
+
+    def settle_all(self) -> bool:
+        """Sweep until nobody moves."""
+        while self.has_budget:
+            last = self.trace[-1].log_joint
+            if not self._is_rising(self.sweep(), last):
                 return True
         return False
 
-    def settle_touched(self) -> None:
-        """Settle the border of the clusters that the last move changed; the others are asked later."""
-        self._settle_among(self._everyone[self._touched])
+    def _settle_border(self) -> bool:
+        """Do what `settle_all` does with fewer visits: only rows that might move are visited.
 
-    def visit_touched(self) -> None:
-        """Visit the rows of the clusters that the last move changed, a few times at most."""
-        rows = self._everyone[self._touched]
-        for _ in range(_ROUGHLY):
-            if self.record("touched", self.visit(rows)).n_moved == 0:
-                return
+        A survey finds, while nobody moves, by how much each row prefers where it sits. Those that do so
+        by little are visited until none of them moves; then all are surveyed again.
+        """
+        while self.has_budget:
+            before = self.trace[-1].log_joint
+            if self._settle_among(self._everyone) >= -MARGIN:
+                return True
+            if self.trace[-1].log_joint - before <= self.problem.budget.tol:
+                return True
+        return False
 
     def _settle_among(self, rows: np.ndarray) -> float:
         """Survey these rows and visit those with little lead until none moves; return the least lead."""
@@ -198,51 +195,51 @@ class Run:
 
     def _lead(self, rows: np.ndarray) -> np.ndarray:
         """Return by how much each of these rows prefers where it sits."""
-        return survey(self.problem.X, rows, self.state, self.problem.n_threads)
+        return survey(self.problem.X, rows, self.state, self.problem.budget.n_threads)
 
     def _visit_border(self, border: np.ndarray) -> None:
         """Visit these rows until none of them moves.
 
         After the first visit the clusters shift much less, so the border has a border of its own.
         """
-        n_moved = self.record("border", self.visit(border)).n_moved
-        while n_moved > 0:
-            narrow, n_moved = border[self._lead(border) < _NARROW], 0
-            while (step := self.record("border", self.visit(narrow))).n_moved > 0:
-                n_moved += step.n_moved
+        rises = self._visit_again(border)
+        while rises and self.has_budget:
+            narrow, rises = border[self._lead(border) < _NARROW], False
+            while self.has_budget and self._visit_again(narrow):
+                rises = True
 
-    def settle(self) -> bool:
-        """Sweep until nobody moves; False where `max_iter` sweeps were not enough.
-
-        A sweep that raised the joint by no more than `tol` counts as the last one, too.
-        """
-        while self.n_sweeps < self.problem.max_iter:
-            last = self.trace[-1].log_joint
-            step = self.sweep()
-            if step.n_moved == 0 or step.log_joint - last <= self.problem.tol:
-                return True
-        return False
+    def _visit_again(self, rows: np.ndarray) -> bool:
+        """Visit rows of the border once; say whether that raised the joint."""
+        last = self.trace[-1].log_joint
+        return self._is_rising(self._pass("border", rows), last)
 
     def reseat(self, labels: np.ndarray) -> None:
         """Rebuild the state from labels; chairs 0, 1, ... are all taken."""
-        X, family = self.problem.X, self.problem.family
+        X, emptied = self.problem.X, self.state.counters[EMPTIED]
         if labels.max() + 1 < self.state.capacity:
             self.state.labels[:] = labels
             build(X, 0, self.state)
         else:
-            emptied = self.state.counters[EMPTIED]
-            self.state = seated(X, labels, family, self.process)
+            self.state = seated(X, labels, self.family, self.process)
             self.state.counters[EMPTIED] = emptied
 
-    def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step:
-        """Let a move's labels take effect; rows whose label is as before have not moved."""
+    def adopt(self, move: str, labels: np.ndarray, before: np.ndarray) -> Step | None:
+        """Let a move's labels take effect; None where the joint does not rise, and all is as before.
+
+        Rows whose label is as before have not moved.
+        """
         moved, n_clusters = labels != before, self.state.n_clusters
         changed = np.zeros(max(labels.max() + 1, self.state.capacity), dtype=np.bool_)
         changed[labels[moved]] = changed[before[moved]] = True
-        self._touched = changed[labels]
+        before, touched = before.copy(), changed[labels]
         self.reseat(compact(labels))
+        log_joint = self.log_joint()
+        if not beats(log_joint, self.trace[-1].log_joint):
+            self._take_back(before)
+            return None
+        self._touched = touched
         self.state.counters[EMPTIED] += max(0, n_clusters - self.state.n_clusters)
-        return self.record(move, int(np.count_nonzero(moved)))
+        return self.record(move, int(np.count_nonzero(moved)), log_joint)
 
     def rows_by_chair(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, chair by chair, and where those of each chair end."""
@@ -252,6 +249,7 @@ class Run:
 
     def finished(self, converged: bool) -> Found:
         """Number the clusters by falling size and rebuild their statistics from the rows."""
-        labels = by_falling_size(self.state.labels)
-        final = seated(self.problem.X, labels, self.problem.family, self.process, self.problem.n_threads)
-        return Found(final, self.process, self._log_joint(final), self.trace, converged)
+        X, n_threads = self.problem.X, self.problem.budget.n_threads
+        labels = by_falling_size(self.state.labels, X)
+        final = seated(X, labels, self.family, self.process, n_threads)
+        return Found(final, self.process, self.log_joint(final), converged, (self.trace,), 0)

@@ -1,0 +1,1 @@
+"""What users pass, turned into columns of known kinds and numbers."""

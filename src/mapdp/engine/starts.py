@@ -1,0 +1,44 @@
+"""Where a search or a chain begins: who sits with whom before the first full sweep."""
+
+import numpy as np
+
+from mapdp.data import checks
+from mapdp.engine.build import seated
+from mapdp.engine.propose import guess_buffers, guess_by_seeds
+from mapdp.engine.state import State, new_state
+from mapdp.families.base import Family
+from mapdp.partitions.labels import compact
+from mapdp.partitions.process import Process
+
+NAMES = ("sequential", "single", "singletons")
+FEW = 64  # rows, or fewer
+_TRIES = 20  # random partitions of a few rows
+_SEEDS = 64  # more than most tables have clusters: too many are merged, too few are hard to find
+
+
+def starting_state(X: np.ndarray, init: object, family: Family, process: Process) -> State:
+    """Return the state that `init` names; in a sequential start all rows still stand."""
+    n_rows = len(X)
+    if not isinstance(init, str):
+        return seated(X, checks.partition(init, n_rows), family, process)
+    checks.one_of("init", init, NAMES)
+    if init == "single":
+        return seated(X, np.zeros(n_rows, dtype=np.int32), family, process)
+    if init == "singletons":
+        return seated(X, np.arange(n_rows, dtype=np.int32), family, process)
+    return new_state(n_rows, family, process)
+
+
+def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
+    """Return more places to start from: the top, the bottom, and random partitions."""
+    n_parts = rng.integers(1, n_rows + 1, size=_TRIES)
+    return ["single", "singletons", *[rng.integers(0, n, size=n_rows) for n in n_parts]]
+
+
+def around_seeds(rows_for_guesses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return labels that put each row with the nearest of many seeds, in whitened columns."""
+    n_rows, n_columns = rows_for_guesses.shape
+    buffers = guess_buffers(n_rows, n_columns)
+    uniforms = rng.random(min(_SEEDS, n_rows))
+    guess_by_seeds(rows_for_guesses, np.arange(n_rows, dtype=np.int32), uniforms, buffers)
+    return compact(buffers.guess)

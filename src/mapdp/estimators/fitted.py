@@ -1,0 +1,124 @@
+"""A fitted mixture: what prediction, description, filling of gaps, sampling, summaries and files share."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp.data.columns import Schema
+from mapdp.data.moments import has_gaps
+from mapdp.engine.density import log_sum, reduced_scores
+from mapdp.engine.state import State, predictive_bank
+from mapdp.families import Mixed
+from mapdp.families.base import Family
+from mapdp.insights.describe import Description, described
+from mapdp.insights.explain import Explanation, explained
+from mapdp.insights.impute import Fill, fills
+from mapdp.partitions.process import Process
+
+
+class View(NamedTuple):
+    """A table as a fitted mixture sees it."""
+
+    probabilities: np.ndarray  # (N, K + 1) of each cluster, and of a new one
+    log_density: np.ndarray  # (N,)
+    best: np.ndarray  # (N,) the most probable of the clusters, new ones left out
+
+
+class FittedMixture(NamedTuple):
+    """A partition as a mixture density with an open end.
+
+    Chairs 0 to K - 1 of the bank are the clusters by falling size, chair K is an empty one.
+    """
+
+    schema: Schema
+    family: Family
+    process: Process
+    bank: Any
+    sizes: np.ndarray  # (K,) what the rows of each cluster count for
+
+    @classmethod
+    def of(cls, schema: Schema, family: Family, process: Process, state: State) -> "FittedMixture":
+        """Return the mixture of a state whose clusters are numbered by falling size."""
+        n_clusters = state.n_clusters
+        bank = predictive_bank(state.bank, family, n_clusters)
+        return cls(schema, family, process, bank, state.sizes[:n_clusters].copy())
+
+    @property
+    def n_clusters(self) -> int:
+        """Return the number of clusters."""
+        return len(self.sizes)
+
+    @property
+    def log_weights(self) -> np.ndarray:
+        """Return the log probability of each cluster for the next row, then that of a new one."""
+        return self.process.log_seating(self.sizes)
+
+    def encoded(self, numbers: np.ndarray) -> np.ndarray:
+        """Turn the numbers of a table into what kernels read."""
+        family = Mixed.of(self.family) if has_gaps(numbers) else self.family
+        return family.encode(numbers, self.schema.names())
+
+    def scores(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Apply `reduce` to log p(x, cluster) of encoded rows; the last column is a new cluster."""
+        return reduced_scores(rows, self.log_weights, self.bank, self.family, reduce)
+
+    def assign(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the most probable cluster of each row, -1 where that is a new one."""
+        best = self.scores(self.encoded(numbers), lambda scores: scores.argmax(axis=1))
+        return self.as_labels(best)
+
+    def as_labels(self, chairs: np.ndarray) -> np.ndarray:
+        """Return chairs as labels: the empty chair is -1."""
+        return np.where(chairs == self.n_clusters, -1, chairs).astype(np.int32)
+
+    def probabilities(self, numbers: np.ndarray) -> np.ndarray:
+        """Return each row's probability of each cluster; the last column is a new cluster."""
+        return self.scores(self.encoded(numbers), lambda s: np.exp(s - log_sum(s)[:, None]))
+
+    def log_density(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the log density of each row, its cluster summed out, in the units of the table."""
+        return self.scores(self.encoded(numbers), log_sum) - self.schema.log_units(numbers)
+
+    def view(self, numbers: np.ndarray) -> View:
+        """Return probabilities, log density and the best cluster of each row, in one pass."""
+
+        def all_three(scores: np.ndarray) -> np.ndarray:
+            density, best = log_sum(scores), scores[:, :-1].argmax(axis=1)
+            return np.column_stack([np.exp(scores - density[:, None]), density, best])
+
+        seen = self.scores(self.encoded(numbers), all_three)
+        density = seen[:, -2] - self.schema.log_units(numbers)
+        return View(seen[:, :-2], density, seen[:, -1].astype(np.int32))
+
+    def describe(self) -> Description:
+        """Describe each cluster by what sets it apart."""
+        used = [self.schema.columns[j] for j in self.schema.used]
+        return described(self.family, self.bank, self.sizes, used, self.schema.labels())
+
+    def explain(self, numbers: np.ndarray) -> Explanation:
+        """Explain why each row is where it is."""
+        rows = Mixed.of(self.family).encode(numbers, self.schema.names())
+        scores = self.scores(self.encoded(numbers), np.copy)
+        return explained(self.family, self.bank, rows, scores, self.log_weights, self.schema.labels())
+
+    def fills(self, numbers: np.ndarray) -> list[Fill]:
+        """Return what belongs in the gaps of each used column, in the values of the table."""
+        rows = self.encoded(numbers)
+        chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
+        used = [self.schema.columns[j] for j in self.schema.used]
+        found = fills(self.family, self.bank, rows, chances)
+        return [self._decoded(place, *one) for place, one in enumerate(zip(used, found, strict=True))]
+
+    def _decoded(self, place: int, column: Any, fill: Fill) -> Fill:
+        values = self.family.column(place).decode(fill.values[:, None])[:, 0]
+        return fill._replace(values=column.decoded(values))
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows in the values of the table, and the cluster of each, -1 for a new one."""
+        weights = np.exp(self.log_weights)
+        chairs = rng.choice(len(weights), size=n, p=weights / weights.sum())
+        X = np.empty((n, self.family.n_features))
+        for k in np.unique(chairs):
+            X[chairs == k] = self.family.posterior(self.bank, k).sample(int((chairs == k).sum()), rng)
+        return self.schema.decoded(X), self.as_labels(chairs)

@@ -1,0 +1,136 @@
+"""One fit of MAPDP under way: its model is learned, then the rows are searched."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from mapdp.data.moments import gaps_filled_by_means
+from mapdp.engine.build import seated
+from mapdp.engine.problem import LARGE, Budget, Problem
+from mapdp.estimators.learned_model import ModelChoice
+from mapdp.estimators.reader import Reading
+from mapdp.estimators.settings import Settings, generator
+from mapdp.families import Mixed
+from mapdp.families.base import Family
+from mapdp.search.climb import SAMPLE, Start, joined_by_all, search
+from mapdp.search.fill_gaps import search_and_fill
+from mapdp.search.run import Found, with_all_climbs
+from mapdp.search.weighted_rows import RowBlocks, of_blocks
+from mapdp.selection import alpha as selection
+from mapdp.selection.coordinates import rows_to_guess_by
+from mapdp.selection.prior import LearningTable
+from mapdp.selection.structure import Chosen, choose
+
+
+class MapFit(NamedTuple):
+    """What a fit is given, and what it has learned so far."""
+
+    settings: Settings
+    model_choice: ModelChoice
+    reading: Reading
+    blocks: RowBlocks | None
+    rule: str  # how alpha is found
+    budget: Budget
+    chosen: Chosen | None = None  # the model that was learned
+    first: Any = None  # labels or a state to begin with, where learning the model found some
+
+    def problem_of_rows(self) -> Problem:
+        """Return what the search is to solve, were it not for weights, groups and labels."""
+        rows, model = (
+            self.reading.rows,
+            self.settings.model(self.reading.family, len(self.reading.rows), self.rule),
+        )
+        guesses = gaps_filled_by_means(rows) if self.reading.has_gaps else rows
+        if self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
+            guesses = rows_to_guess_by(self.reading.family, self.reading.numbers, rows)
+        if self.chosen is not None:
+            learned = self.chosen.outcome.problem.model
+            process = learned.process if self.rule == "map" else model.process
+            model = model._replace(process=process, log_hyperprior=learned.log_hyperprior)
+        return Problem(rows, guesses, model, self.budget)
+
+    def problem(self) -> Problem:
+        """Return what the search is to solve."""
+        of_rows = self.problem_of_rows()
+        return of_rows if self.blocks is None else of_blocks(of_rows, self.blocks)
+
+    def with_learned_model(self) -> "MapFit":
+        """Return the fit with the model that some of the rows, or all, teach."""
+        if not self.model_choice.is_learned:
+            return self
+        rng, numbers = generator(self.settings.random_state), self.reading.numbers
+        some = self.model_choice.rows_to_learn_from(numbers, self.blocks, rng)
+        table = self._table(some)
+        structures = self.model_choice.structures(self.reading, table.numbers)
+        chosen = choose(
+            table, structures, self.settings.search, self.settings.init_of_sample(some, len(numbers)), rng
+        )
+        learned = self._replace(chosen=chosen)._under(chosen.outcome.problem.model.family)
+        return learned._replace(first=learned._first_state(some))
+
+    def _table(self, some: np.ndarray) -> LearningTable:
+        """Return the rows that the model is learned from, with the problem that they pose."""
+        rule = "map" if self.rule in selection.RULES else self.rule
+        return LearningTable(self.reading.numbers, self._replace(rule=rule).problem_of_rows()).among(some)
+
+    def _under(self, family: Family) -> "MapFit":
+        if isinstance(self.reading.family, Mixed) and family.has_columns:
+            family = Mixed.of(family)
+        return self._replace(reading=self.reading.under(family))
+
+    def _first_state(self, some: np.ndarray) -> Any:
+        """Return what the search of all rows begins with, None where that is not known."""
+        if self.chosen is None or self.blocks is not None:
+            return None
+        found = self.chosen.outcome.found
+        if len(some) < len(self.reading.rows):
+            problem = self.problem()
+            return joined_by_all(problem, self._searched_among_more(problem, found))
+        labels = np.empty(len(some), dtype=np.int32)
+        labels[some] = found.state.labels
+        return labels
+
+    def _searched_among_more(self, problem: Problem, found: Found) -> Found:
+        """Return what a search of more rows finds: clusters of a large table should be nearly settled."""
+        if not problem.is_large or self.settings.search == "icm":
+            return found
+        rng = generator(self.settings.random_state)
+        more = np.sort(rng.choice(len(problem.X), SAMPLE, replace=False)).astype(np.int32)
+        small = problem.among(more).silenced()
+        order = np.arange(SAMPLE, dtype=np.int32)
+        return search(small, self.settings.search, Start(joined_by_all(small, found), order, rng))
+
+    @property
+    def _is_solved(self) -> bool:
+        """Say whether the search that learned the model was about all rows, and the only one asked for."""
+        is_only = self.settings.n_init == 1 and self.rule not in selection.RULES
+        return is_only and isinstance(self.first, np.ndarray)
+
+    def solved(self) -> selection.Choice:
+        """Search from all starts; where cells are missing that depend on others, fill them in turn."""
+        if self._is_solved and self.chosen is not None:
+            found = self.chosen.outcome.found
+            state = seated(self.reading.rows, self.first, self.reading.family, found.process)
+            best = found._replace(state=state)
+            return selection.Choice(best, [best], [])
+        problem, settings = self.problem(), self.settings
+        starts = settings.starts(len(problem.X), self._init())
+        if self.first is not None:
+            starts[0] = starts[0]._replace(init=self.first)
+        rule = selection.RULES.get(self.rule, selection.as_given)
+
+        def searched(problem: Problem, labels: Any) -> selection.Choice:
+            some = starts if labels is None else [starts[0]._replace(init=labels)]
+            return rule(problem, settings.search, some, effective_n_jobs(settings.n_jobs))
+
+        if self.reading.has_gaps and not self.reading.family.has_columns:
+            choice = search_and_fill(problem, searched)
+        else:
+            choice = searched(problem, None)
+        learned = [] if self.chosen is None else [self.chosen.outcome.found]
+        return choice._replace(best=with_all_climbs([*learned, choice.best], len(learned)))
+
+    def _init(self) -> Any:
+        init = self.settings.init
+        return init if self.blocks is None or isinstance(init, str) else self.blocks.of_blocks(init)

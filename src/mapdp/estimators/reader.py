@@ -1,0 +1,105 @@
+"""How a training table becomes rows that kernels read, and how its family is chosen."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp.data.columns import Schema
+from mapdp.data.frames import Raw
+from mapdp.data.moments import gaps_filled_by_means, has_gaps
+from mapdp.families import DiagonalGaussian, Mixed
+from mapdp.families.base import Family
+from mapdp.families.for_columns import family_for
+from mapdp.search.weighted_rows import RowBlocks
+
+
+class Reading(NamedTuple):
+    """A training table, read."""
+
+    schema: Schema
+    family: Family
+    numbers: np.ndarray  # (N, D) of the used columns, gaps as NaN
+    rows: np.ndarray  # (N, D) encoded by the family
+    has_gaps: bool
+    log_units: np.ndarray | float  # (N,) what units that are not 1 add to the log density of each row
+
+    def under(self, family: Family) -> "Reading":
+        """Return the same table under another family for the same columns."""
+        rows = self.numbers if self.has_gaps and not family.has_columns else family.encode(self.numbers)
+        return self._replace(family=family, rows=rows)
+
+    def log_units_of(self, blocks: RowBlocks | None) -> float:
+        """Return what they add to the log joint of all rows, each as often as it counts."""
+        if blocks is None or isinstance(self.log_units, float):
+            return float(np.sum(self.log_units))
+        return float(self.log_units[blocks.rows] @ blocks.weights)
+
+
+class TableReader(NamedTuple):
+    """What an estimator's parameters say about tables."""
+
+    family: Any  # a Family, a class of Family, or one of `rules`
+    columns: Mapping[object, str] | None
+    rules: tuple[str | None, ...] = (None,)  # values of `family` that leave it to the columns
+    fills_gaps: bool = False  # whether gaps are searched for where columns are not independent
+    sets_copies_aside: bool = False  # whether a column that repeats another is left out
+
+    def read(self, table: list[Raw], counted: np.ndarray | None = None) -> Reading:
+        """Turn the training rows into what kernels read; choose the family.
+
+        Kinds and priors are inferred from the `counted` rows, which may name a row more than once. Gaps,
+        and rows that are counted, are for `Mixed` where columns are independent.
+        """
+        seen = table if counted is None else [raw._replace(cells=raw.cells[counted]) for raw in table]
+        schema = self._schema(seen)
+        numbers = schema.matrix(table)
+        gaps = has_gaps(numbers)
+        family = self._family(schema, numbers if counted is None else numbers[counted], gaps)
+        if family.has_columns:
+            family = Mixed.of(family) if gaps or counted is not None else family
+        elif gaps:
+            self._check_fills_gaps(family)
+            return Reading(schema, family, numbers, numbers, gaps, schema.log_units(numbers))
+        rows = family.encode(numbers, schema.names())
+        return Reading(schema, family, numbers, rows, gaps, schema.log_units(numbers))
+
+    def by_columns(self) -> bool:
+        """Say whether the family follows from what columns hold."""
+        return self.family in self.rules
+
+    def _schema(self, table: list[Raw]) -> Schema:
+        """Return what the columns hold; where a family is given, it says so itself."""
+        if self.by_columns():
+            schema = Schema.infer(table, self.columns)
+            return schema.without_copies(table, self.columns) if self.sets_copies_aside else schema
+        if self.columns is not None:
+            raise ValueError(
+                f"columns says what columns hold, and so does family, got columns={self.columns!r} and "
+                f"family={self.family!r}. Hint: leave family at None."
+            )
+        return Schema.given(table, with_units=isinstance(self.family, type))
+
+    def _family(self, schema: Schema, numbers: np.ndarray, gaps: bool) -> Family:
+        """Return the family that the parameter names, with a prior made from the rows where it has none."""
+        if self.by_columns():
+            return family_for(schema, numbers)
+        family = self.family or DiagonalGaussian
+        if isinstance(family, type) and issubclass(family, Family):
+            if gaps and family.has_columns:
+                family = Mixed.empirical(numbers, [family] * numbers.shape[1])
+            else:
+                family = family.empirical(gaps_filled_by_means(numbers))
+        if not isinstance(family, Family):
+            raise TypeError(
+                f"family must be a Family, a class of Family or one of {self.rules}, got {self.family!r}. "
+                "Hint: None chooses by what the columns hold."
+            )
+        return family.over(numbers.shape[1])
+
+    def _check_fills_gaps(self, family: Family) -> None:
+        if not self.fills_gaps:
+            raise ValueError(
+                f"X has gaps, and the columns of {type(family).__name__} are not independent. "
+                "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
+            )

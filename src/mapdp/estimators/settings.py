@@ -1,0 +1,118 @@
+"""The parameters of a MAP search, checked, and what follows from them for a table of some size."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from mapdp.data import checks
+from mapdp.engine import starts
+from mapdp.engine.problem import LARGE, Budget, Model
+from mapdp.engine.trace import Step
+from mapdp.families.base import Family
+from mapdp.partitions.concentration import alpha_for, make_prior
+from mapdp.partitions.process import make_process
+from mapdp.search import climb
+from mapdp.selection.alpha import RULES
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator; None is the seed 0, so that every run gives the same answer."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(0 if random_state is None else random_state)
+
+
+def cores(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` allows; None allows one for each core."""
+    return effective_n_jobs(-1 if n_jobs is None else n_jobs)
+
+
+class Settings(NamedTuple):
+    """Parameters that searches share; the names are those of `MAPDP`."""
+
+    alpha: Any
+    discount: float
+    process: Any
+    expected_clusters: Any
+    alpha_prior: Any
+    init: Any
+    search: str
+    n_init: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    n_jobs: int | None
+    weights: str | None
+
+    @classmethod
+    def of(cls, estimator: Any) -> "Settings":
+        """Return the parameters of an estimator, or raise where one makes no sense."""
+        settings = cls(*[getattr(estimator, name) for name in cls._fields])
+        settings._check()
+        return settings
+
+    def _check(self) -> None:
+        if isinstance(self.alpha, str):
+            checks.one_of("alpha", self.alpha, ("auto", "map", *RULES), "a positive number or ")
+        given = [name for name in ("process", "expected_clusters") if getattr(self, name) is not None]
+        if given and (self.alpha != "auto" or len(given) > 1):
+            raise ValueError(
+                f"give one of alpha, process and expected_clusters, got alpha={self.alpha!r} and "
+                f"{' and '.join(given)}. Hint: each of them is enough."
+            )
+        make_process(1.0 if isinstance(self.alpha, str) else self.alpha, self.discount, self.process)
+        if self.alpha_prior != "inverse-gamma":
+            make_prior(self.alpha_prior)
+        checks.whole("max_iter", self.max_iter, 1)
+        checks.not_negative("tol", self.tol)
+        checks.one_of("search", self.search, climb.NAMES)
+        if isinstance(self.init, str):
+            checks.one_of("init", self.init, starts.NAMES)
+        checks.whole("n_init", self.n_init, 1)
+        if self.weights is not None:
+            checks.one_of("weights", self.weights, ("repeats", "relative"), "None or ")
+
+    def alpha_rule(self, n_rows: int, *, is_learned: bool) -> str:
+        """Return how alpha is found; "given" where there is nothing to find.
+
+        Where the prior is learned, "auto" is "finite": a mixture of finite mixtures, which has no alpha.
+        """
+        given = self.process is not None or self.expected_clusters is not None
+        if given or not isinstance(self.alpha, str):
+            return "given"
+        if self.alpha == "auto" and is_learned and self.discount == 0.0:
+            return "finite"
+        if self.alpha == "auto":
+            return "nll" if n_rows <= LARGE else "map"
+        return self.alpha
+
+    def model(self, family: Family, n_rows: int, rule: str) -> Model:
+        """Return what is assumed about the rows before the search."""
+        given = "mfm" if rule == "finite" else self.process
+        process = make_process(self._first_alpha(n_rows), self.discount, given)
+        return Model(family, process, make_prior(self.alpha_prior) if rule == "map" else None)
+
+    def _first_alpha(self, n_rows: int) -> Any:
+        """Return alpha where it is given, else where learning it begins."""
+        if self.expected_clusters is not None:
+            expected = checks.positive("expected_clusters", self.expected_clusters, "say how many.")
+            return alpha_for(n_rows, expected, self.discount)
+        return 1.0 if isinstance(self.alpha, str) else self.alpha
+
+    def budget(self, n_rows: int, listener: Callable[[Step], None]) -> Budget:
+        """Return how much work may be done; its clock is started."""
+        n_threads = cores(self.n_jobs) if n_rows > LARGE else 1  # to count cores takes its time
+        return Budget(self.max_iter, self.tol, n_threads, listener).started()
+
+    def init_of_sample(self, some: np.ndarray, n_rows: int) -> Any:
+        """Return how some of the rows are seated first; labels of other than all rows are refused later."""
+        is_of_all = not isinstance(self.init, str) and np.shape(self.init) == (n_rows,)
+        return np.asarray(self.init)[some] if is_of_all else self.init
+
+    def starts(self, n_rows: int, init: Any) -> list[climb.Start]:
+        """Return how each start begins; without a seed the first seats the rows in row order."""
+        rngs = generator(self.random_state).spawn(self.n_init)
+        in_row_order = self.random_state is None
+        return climb.plan_starts(init, self.search, n_rows, rngs, in_row_order=in_row_order)

@@ -1,0 +1,296 @@
+"""Family: the prior hyperparameters of one likelihood, and what can be made from them."""
+
+import dataclasses
+import functools
+import weakref
+from collections.abc import MutableMapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from mapdp.compiled.handles import Handle, contents_of, handle
+from mapdp.compiled.jit import kernel
+from mapdp.compiled.lanes import LANES, whole_lanes
+from mapdp.data import checks
+from mapdp.data.checks import Names
+from mapdp.families import verbs
+from mapdp.families.columns import Sums, new_columns, sums_of
+
+SCALE_HINT = "1.0 is the paper's choice, smaller values look for tighter clusters."
+_REACH = 1e12  # prior widths from the prior mean: beyond, exact sums of squares lose the digits of a width
+_ADDRESSES: MutableMapping["Family", np.ndarray] = weakref.WeakKeyDictionary()  # of verbs in machine code
+NO_SCRATCH = np.zeros((0, LANES))  # of a family whose verbs need none
+Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
+Parameters = tuple[np.ndarray, ...]  # a draw of cluster parameters, one per entry of the first axis
+
+
+class Clusters(NamedTuple):
+    """What a family learns from: a bank whose first chairs are the clusters, and the rows behind it."""
+
+    bank: Bank
+    n_clusters: int
+    rows: np.ndarray  # (N, D) encoded
+    labels: np.ndarray  # (N,) chair of each row
+
+    def sums(self, family: "Family") -> list[Sums]:
+        """Return the statistics of each cluster, column by column."""
+        return [family.sums(self.bank, k) for k in range(self.n_clusters)]
+
+
+class Family:
+    """Prior hyperparameters of one likelihood; subclasses are frozen dataclasses."""
+
+    has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
+    columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns this family describes."""
+        raise NotImplementedError
+
+    @classmethod
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
+        """Choose the hyperparameters from the data.
+
+        `scale` says how wide a cluster is beside the whole table; what that means is the family's to say.
+        """
+        raise NotImplementedError
+
+    def bank(self, capacity: int) -> Bank:
+        """Return a bank of at least `capacity` empty chairs, ready to be scored."""
+        return self.chairs(capacity).contents
+
+    def chairs(self, capacity: int) -> Handle:
+        """Return such a bank as kernels take it."""
+        slots = whole_lanes(capacity)
+        chairs = self.handle(self.new_bank(slots))
+        refresh_chairs(chairs, 0, slots)
+        return chairs
+
+    def handle(self, bank: Bank) -> Handle:
+        """Return a bank of this family as kernels take it."""
+        written = self.written(bank)
+        if self not in _ADDRESSES:
+            _ADDRESSES[self] = verbs.addresses_of(written, self.scratch_handle().written)
+        return handle(bank, _ADDRESSES[self], written)
+
+    def written(self, bank: Bank) -> Any:
+        """Return a bank with handles in the place of the parts that have verbs of their own."""
+        return bank
+
+    def scratch_handle(self) -> Handle:
+        """Return new working space as kernels take it."""
+        return handle(self.scratch())
+
+    def new_bank(self, capacity: int) -> Bank:
+        """Return the arrays of a bank with `capacity` chairs that hold nothing yet, not even the prior.
+
+        A family with independent columns need not have a bank of its own: its columns serve, as in a
+        mixed table. One of its own may be faster.
+        """
+        return new_columns(self.columns_type, self._prior_of_columns, capacity)
+
+    @functools.cached_property
+    def _prior_of_columns(self) -> Any:
+        columns = [self.column(j) for j in range(self.n_features)]
+        return self.column_prior(columns, np.arange(self.n_features))
+
+    def scratch(self) -> Any:
+        """Return the working space that the verbs need: an array, or a tuple; threads have one each."""
+        return NO_SCRATCH
+
+    def posterior(self, bank: Bank, k: int) -> Self:
+        """Return the family whose prior is the posterior of chair k."""
+        return self.updated(self.sums(bank, k))
+
+    def learned(self, clusters: "Clusters", least_gain: float) -> Self:
+        """Return this family with the hyperparameters under which clusters are most probable.
+
+        Joint and `log_hyperprior` together do not drop. A step that gains less than `least_gain` nats is
+        the last one. A family that cannot learn returns itself.
+        """
+        return self.learned_from(clusters.sums(self), least_gain)
+
+    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+        """Do what `learned` does, for columns that are independent, from the statistics of chairs."""
+        return self
+
+    def log_hyperprior(self, clusters: "Clusters") -> float:
+        """Return the log density of the hyperparameters, which keeps them sane while they are learned."""
+        return self.log_hyperprior_from(clusters.sums(self))
+
+    def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
+        """Do what `log_hyperprior` does, for columns that are independent."""
+        return 0.0
+
+    @property
+    def n_learned(self) -> int:
+        """Return the number of hyperparameters that are learned."""
+        return 0
+
+    @classmethod
+    def joined(cls, columns: Sequence[Self]) -> Self:
+        """Return one-column families of this kind as one family, which learns for all of them."""
+        raise NotImplementedError
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the predictive density says of each column: mean, variance, ..."""
+        raise NotImplementedError
+
+    def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
+        """Draw the parameters of n clusters."""
+        raise NotImplementedError
+
+    def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
+        """Draw one row for each drawn cluster."""
+        raise NotImplementedError
+
+    def over(self, n_features: int) -> Self:
+        """Return this family for `n_features` columns; one that was given for one column spreads."""
+        if self.n_features == n_features:
+            return self
+        if self.n_features != 1:
+            raise ValueError(
+                f"family describes {self.n_features} columns, but X has {n_features}. "
+                "Hint: give one value per column, or a single one for all."
+            )
+        return self._spread(n_features)
+
+    def _spread(self, n_features: int) -> Self:
+        spread = {
+            field.name: np.repeat(value, n_features)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+        return dataclasses.replace(self, **spread)  # type: ignore[type-var]
+
+    def column(self, j: int) -> "Family":
+        """Return this family for column j alone."""
+        one = {
+            field.name: value[j : j + 1]
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+        return dataclasses.replace(self, **one)  # type: ignore[type-var]
+
+    def among(self, columns: np.ndarray) -> Self:
+        """Return what a family whose columns are not independent says of some of them."""
+        raise NotImplementedError
+
+    @classmethod
+    def column_prior(cls, columns: Sequence[Any], place: np.ndarray) -> Any:
+        """Return the prior of `columns_type` for one-column families of this kind.
+
+        `place` says which cell of a row each of them describes.
+        """
+        raise NotImplementedError
+
+    def sums(self, bank: Bank, k: int) -> Sums:
+        """Return the statistics of chair k, column by column.
+
+        What adds up over rows and does not depend on the clusters (log factorials, ...) may be left out.
+        """
+        return sums_of(bank, k)
+
+    def updated(self, sums: Sums) -> Self:
+        """Return the family whose prior is this one's posterior after cells with these sums."""
+        raise NotImplementedError
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Return the point that rows are measured from."""
+        return np.zeros(self.n_features)
+
+    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
+        """Check the cells of X and return them as the verbs want them."""
+        checks.finite(X, names)
+        return X
+
+    def decode(self, X: np.ndarray) -> np.ndarray:
+        """Turn encoded rows back into the values of the table."""
+        return X
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw n independent rows from the predictive density."""
+        return self.decode(self.sample_rows(self.sample_parameters(n, rng), rng))
+
+    def log_marginal(self, X: np.ndarray) -> float:
+        """Return the log density of rows that share one cluster (interpreted: for small X)."""
+        return float(verbs.log_marginal(self._seated(X), 0))
+
+    def log_predictive(self, x: np.ndarray, X: np.ndarray) -> float:
+        """Return the log density of row x given rows X of its cluster (interpreted: for small X)."""
+        row = self.encode(np.array([x], dtype=np.float64))[0] - self.origin
+        scores = np.zeros(LANES)
+        verbs.log_predictive(self._seated(X), row, 1, scores, self.scratch())
+        return float(scores[0])
+
+    def _seated(self, X: np.ndarray) -> Bank:
+        bank, scratch = self.bank(1), self.scratch()
+        rows = np.asarray(X, dtype=np.float64).reshape(-1, self.n_features)
+        for x in self.encode(rows):
+            verbs.insert(bank, 0, x - self.origin, scratch)
+        verbs.refresh(bank, 0)
+        return bank
+
+
+class Located(Family):
+    """A family whose rows are measured from its prior mean."""
+
+    mean: np.ndarray
+
+    @property
+    def widths(self) -> np.ndarray:
+        """Return the prior width of a cluster in each column."""
+        raise NotImplementedError
+
+    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
+        """Check that all cells are finite, and near enough to the prior mean to be told apart."""
+        checks.finite(X, names)
+        kind, reach = type(self).__name__, np.minimum(_REACH * self.widths, checks.LARGEST_SQUARED)
+        rule = f"{kind} columns must be within {_REACH:.0e} prior widths of the prior mean"
+        hint = f"family={kind} makes a prior from the rows; a single such number may stand for missing."
+        checks.within(X, self.mean, reach, rule, hint, names)
+        return X
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.mean)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Rows are measured from the prior mean."""
+        return self.mean
+
+
+def rows_side_by_side(
+    families: Sequence[Family], parameters: Parameters, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw one row for each drawn cluster, family after family; each takes its share of the parameters."""
+    rows, rest = [], parameters
+    for one in families:
+        taken = len(one.sample_parameters(0, rng))
+        rows.append(one.sample_rows(rest[:taken], rng))
+        rest = rest[taken:]
+    return np.hstack(rows)
+
+
+def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:
+    """Copy these slots of `source` to the first slots of `target`."""
+    for name, old, new in zip(source._fields, source, target, strict=True):
+        if name == "prior":
+            continue
+        if isinstance(old, np.ndarray):
+            new[..., : len(slots)] = old.take(slots, axis=-1)
+        elif hasattr(old, "_fields"):
+            copy_slots(contents_of(old), contents_of(new), slots)
+
+
+@kernel
+def refresh_chairs(bank, n_taken, capacity):
+    """Make all chairs after the first `n_taken` empty, and bring all cached predictives up to date."""
+    for k in range(capacity):
+        if k >= n_taken:
+            verbs.clear(bank, k)
+        verbs.refresh(bank, k)

@@ -1,0 +1,1 @@
+"""Clusters of columns that take one of a few values."""

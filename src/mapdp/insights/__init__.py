@@ -1,0 +1,1 @@
+"""What a fitted mixture says about clusters, rows and gaps."""

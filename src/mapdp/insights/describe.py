@@ -1,0 +1,127 @@
+"""What sets each cluster apart, column by column, in nats.
+
+The log Bayes factor "these rows have a distribution of their own in this column" against "they have that
+of all rows" follows from the statistics alone, and is a number that can be compared.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mapdp.data.columns import Column
+from mapdp.engine.columns import log_marginals_of_columns
+from mapdp.families import DiagonalGaussian, LogNormal, Mixed
+from mapdp.families.base import Bank, Family
+from mapdp.families.columns import Sums, together
+
+
+class Feature(NamedTuple):
+    """What one column says of one cluster."""
+
+    name: str
+    nats: float  # log Bayes factor of its own distribution against that of all rows
+    here: str  # what is typical in the cluster
+    overall: str  # and in the whole table
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.here} (all rows: {self.overall}; {self.nats:+.1f} nats)"
+
+
+class Cluster(NamedTuple):
+    """What sets a cluster apart."""
+
+    number: int
+    size: float
+    share: float
+    features: tuple[Feature, ...]  # those that set it apart most come first
+
+    def __str__(self) -> str:
+        head = f"cluster {self.number}: {self.size:g} rows ({100 * self.share:.1f}%)"
+        return "\n".join([head, *[f"  {feature}" for feature in self.features[:5]]])
+
+
+class Description(tuple[Cluster, ...]):
+    """All clusters, by falling size; prints as text with the five features that matter most."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+
+def nats_apart(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
+    """Return (K, D): by how much each cluster's cells are more probable apart than with all others."""
+    columns = Mixed.of(family)
+    rest = [together([*chairs[:k], *chairs[k + 1 :]]) for k in range(len(chairs)) if len(chairs) > 1]
+    own, everything = _log_marginals(columns, chairs), _log_marginals(columns, [together(chairs)])
+    others = _log_marginals(columns, rest) if rest else np.zeros_like(own)
+    return (own + others - everything).T
+
+
+def _log_marginals(columns: Mixed, chairs: Sequence[Sums]) -> np.ndarray:
+    """Return (D, K): the log marginal density of each column on each chair."""
+    out = np.empty((columns.n_features, len(chairs)))
+    for bank in columns.banks_of(chairs):
+        part = np.empty((len(bank.prior.place), len(chairs)))
+        log_marginals_of_columns(bank, len(chairs), part)
+        out[bank.prior.place] = part
+    return out
+
+
+def described(
+    family: Family, bank: Bank, sizes: np.ndarray, columns: Sequence[Column], names: Sequence[str]
+) -> Description:
+    """Describe each cluster by what sets it apart."""
+    chairs = [family.sums(bank, k) for k in range(len(sizes))]
+    nats, overall = nats_apart(family, chairs), _typical_values(family, together(chairs), columns)
+    out = []
+    for k, size in enumerate(sizes.tolist()):
+        here = _typical_values(family, chairs[k], columns)
+        features = map(Feature, names, nats[k].tolist(), here, overall)
+        ranked = sorted(features, key=lambda feature: -feature.nats)
+        out.append(Cluster(k, size, size / float(sizes.sum()), tuple(ranked)))
+    return Description(out)
+
+
+def _typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[str]:
+    """Return in a few characters what rows with these sums are like in each column."""
+    priors = Mixed.of(family).columns
+    one_by_one = (sums.among(np.array([j])) for j in range(len(columns)))
+    return [_typical(*one) for one in zip(priors, one_by_one, columns, strict=True)]
+
+
+def short(number: float, digits: int = 4) -> str:
+    """Return a number with few digits, but all of those before the point."""
+    if number == 0.0 or not np.isfinite(number):
+        return f"{number:g}"
+    before = int(np.floor(np.log10(abs(number)))) + 1
+    if not -4 < before < 10:
+        return f"{number:.{digits}g}"
+    return f"{number:.{max(digits - before, 0)}f}"
+
+
+def _typical(prior: Family, sums: Sums, column: Column) -> str:
+    """Return in a few characters what rows with these sums are like in one column."""
+    n, tally = float(sums.n[0]), sums.tallies[0]
+    if n == 0:
+        return "no values"
+    if len(tally):
+        return _typical_level(prior, tally, column)
+    mean, spread = float(sums.total[0] / n), 0.0
+    if isinstance(prior, DiagonalGaussian):
+        spread = float(np.sqrt(max(sums.second[0] / n - mean * mean, 0.0)))
+    centre = mean + float(prior.origin[0])
+    if column.kind == "log" or isinstance(prior, LogNormal):
+        low, middle, high = (max(np.exp(centre + s) - column.shift, 0.0) for s in (-spread, 0.0, spread))
+        return f"{short(middle)} ({short(low, 3)} to {short(high, 3)})"
+    centre, spread = centre * column.unit, spread * column.unit
+    return f"{short(centre)} ± {short(spread, 2)}" if spread > 0.0 else short(centre)
+
+
+def _typical_level(prior: Family, tally: np.ndarray, column: Column) -> str:
+    """Return the most frequent level of a column, and its share."""
+    level = int(np.argmax(tally))
+    value = column.values[level] if column.values else prior.decode(np.array([[float(level)]]))[0, 0]
+    word = value if isinstance(value, str) else f"{value:g}"
+    return f"{word} {100.0 * tally[level] / tally.sum():.0f}%"

@@ -1,0 +1,72 @@
+"""What belongs in a gap, according to the clusters that the row may be in.
+
+Given the cells that are there, a row is in each cluster with a known probability, and each cluster has a
+predictive density for the missing cell; their mixture gives the expected value and its spread.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp.families.base import Bank, Family
+
+
+class Fill(NamedTuple):
+    """What belongs in the gaps of one column, in the family's numbers."""
+
+    rows: np.ndarray  # those with a gap
+    values: np.ndarray  # expected number, or most probable level
+    spread: np.ndarray  # standard deviation, or probability of another level
+
+
+def fills(family: Family, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
+    """Return what belongs in the gaps of each column; chances are (N, K), without a new cluster."""
+    posteriors = [family.posterior(bank, k) for k in range(chances.shape[1])]
+    if not family.has_columns:
+        return _correlated(posteriors, rows, chances)
+    gaps = [np.flatnonzero(np.isnan(cells)) for cells in rows.T]
+    return [
+        _fill([one.column(j).summary() for one in posteriors], missing, chances[missing])
+        for j, missing in enumerate(gaps)
+    ]
+
+
+def _fill(summaries: list[dict[str, Any]], rows: np.ndarray, chances: np.ndarray) -> Fill:
+    """Mix the clusters' predictives of one column."""
+    if not len(rows):
+        return Fill(rows, np.empty(0), np.empty(0))
+    if "probability" in summaries[0]:
+        mixed = chances @ np.array([one["probability"][0] for one in summaries])
+        return Fill(rows, mixed.argmax(axis=1).astype(np.float64), 1.0 - mixed.max(axis=1))
+    mean, variance = (np.array([one[what][0] for one in summaries]) for what in ("mean", "variance"))
+    return Fill(rows, *_moments(chances, mean, variance))
+
+
+def _moments(chances: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of mixtures.
+
+    A cluster whose predictive has no mean or no variance (it has seen too little of the column) is taken
+    to be like the others, mixed in equal parts.
+    """
+    known = np.isfinite(mean) & np.isfinite(variance)
+    if not known.all():
+        among = mean[known] if known.any() else np.zeros(1)
+        spread = variance[known].mean() + among.var() if known.any() else np.inf
+        mean, variance = np.where(known, mean, among.mean()), np.where(known, variance, spread)
+    expected = (chances * mean).sum(axis=-1)
+    squares = (chances * (variance + mean**2)).sum(axis=-1)
+    return expected, np.sqrt(np.maximum(squares - expected**2, 0.0))
+
+
+def _correlated(posteriors: list[Any], rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
+    """Fill rows one by one, as each has its own columns to go by."""
+    gaps = np.isnan(rows)
+    values, spread = np.zeros(rows.shape), np.zeros(rows.shape)
+    for i in np.flatnonzero(gaps.any(axis=1)):
+        seen = np.flatnonzero(~gaps[i])
+        given = [posterior.given(seen, rows[i, seen]) for posterior in posteriors]
+        mean, variance = (np.array([one[part] for one in given]).T for part in (0, 1))
+        for place, (m, v) in zip(np.flatnonzero(gaps[i]), zip(mean, variance, strict=True), strict=True):
+            values[i, place], spread[i, place] = _moments(chances[i], m, v)
+    missing = [np.flatnonzero(column) for column in gaps.T]
+    return [Fill(m, values[m, j], spread[m, j]) for j, m in enumerate(missing)]

@@ -1,1 +1,0 @@
-"""Compiled passes over rows; each kernel's first line unpacks the state."""

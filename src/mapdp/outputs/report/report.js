@@ -1,0 +1,201 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const palette = ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#ff9da6", "#79706e"];
+let chosen = null;
+
+const colour = (k) => (k < palette.length ? palette[k] : `hsl(${(k * 137.5) % 360} 55% 55%)`);
+const number = (v, digits = 4) => (v === null ? "–" : Number(v.toPrecision(digits)).toLocaleString("en"));
+const percent = (v) => `${(100 * v).toFixed(v < 0.0995 ? 1 : 0)}%`;
+const at = (id) => document.getElementById(id);
+
+function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "style") node.style.cssText = value;
+    else node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+function shape(name, attributes = {}, text = null) {
+  const node = document.createElementNS("http:" + "//www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== null) node.textContent = text;
+  return node;
+}
+
+function plot(id, width, height) {
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+  at(id).replaceChildren(svg);
+  return svg;
+}
+
+function tip(node, text) {
+  const box = at("tip");
+  node.addEventListener("pointermove", (event) => {
+    box.textContent = text;
+    box.hidden = false;
+    box.style.left = `${Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8)}px`;
+    box.style.top = `${Math.min(event.clientY + 14, innerHeight - box.offsetHeight - 8)}px`;
+  });
+  node.addEventListener("pointerleave", () => { box.hidden = true; });
+}
+
+function belongs(node, k) {
+  node.dataset.cluster = k;
+  node.addEventListener("click", (event) => { event.stopPropagation(); select(k === chosen ? null : k); });
+  return node;
+}
+
+function select(k) {
+  chosen = k;
+  for (const node of document.querySelectorAll("[data-cluster]")) {
+    const other = k !== null && Number(node.dataset.cluster) !== k;
+    if (node.matches(".picker button")) node.setAttribute("aria-pressed", String(!other && k !== null));
+    else node.classList.toggle("faded", other);
+  }
+}
+
+function head() {
+  at("title").textContent = data.title;
+  const used = data.columns.filter((c) => !["constant", "identifier", "empty", "ignore"].includes(c.kind)).length;
+  const sure = data.number.find((n) => n.n_clusters === data.n_clusters);
+  at("lead").textContent = `${data.n_rows.toLocaleString("en")} rows, ${used} of ${data.columns.length} columns used: `
+    + `${data.n_clusters} cluster${data.n_clusters === 1 ? "" : "s"}`
+    + (sure ? ` (posterior probability of that number: ${percent(sure.probability)})` : "") + ".";
+  const facts = [...data.notes];
+  if ("nmi" in data.scored) {
+    facts.unshift(`Agreement with the ${data.scored.classes} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
+  }
+  if (data.model) facts.push(`Model: ${data.model}.`);
+  facts.push(`Log joint ${number(data.log_joint, 7)}` + (data.alpha === null ? "" : `, alpha ${number(data.alpha)}`) + `, ${data.sweeps} sweeps, ${data.seconds.toFixed(2)} s.`);
+  at("facts").replaceChildren(...facts.map((fact) => element("li", {}, fact)));
+}
+
+function picker() {
+  const buttons = data.clusters.map((c) => belongs(
+    element("button", { type: "button", "aria-pressed": "false" },
+      element("span", { class: "dot", style: `background:${colour(c.number)}` }), `${c.number} (${number(c.size)})`),
+    c.number));
+  at("picker").replaceChildren(...buttons);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") select(null); });
+}
+
+function scale(values, from, to) {
+  let low = Math.min(...values), high = Math.max(...values);
+  if (!(high > low)) { low -= 1; high += 1; }
+  const pad = 0.04 * (high - low);
+  return (v) => from + ((v - low + pad) / (high - low + 2 * pad)) * (to - from);
+}
+
+function drawMap() {
+  const narrow = at("map").clientWidth < 600, rows = data.rows;
+  const width = narrow ? 480 : 1000, height = narrow ? 520 : 560;
+  const svg = plot("map", width, height);
+  const x = scale(rows.x, 30, width - 10), y = scale(rows.y, height - 30, 10);
+  data.ellipses.forEach(([cx, cy, a, b, angle], k) => {
+    if (a <= 0) return;
+    const turn = (angle * Math.PI) / 180, points = [];
+    for (let t = 0; t <= 48; t++) {
+      const u = a * Math.cos((t * Math.PI) / 24), v = b * Math.sin((t * Math.PI) / 24);
+      points.push(`${x(cx + u * Math.cos(turn) - v * Math.sin(turn)).toFixed(1)},${y(cy + u * Math.sin(turn) + v * Math.cos(turn)).toFixed(1)}`);
+    }
+    svg.append(belongs(shape("polygon", { class: "ring", points: points.join(" "), stroke: colour(k) }), k));
+  });
+  const radius = rows.x.length > 1500 ? 2.2 : 3.4;
+  rows.x.forEach((_, i) => {
+    const dot = belongs(shape("circle", { cx: x(rows.x[i]).toFixed(1), cy: y(rows.y[i]).toFixed(1), r: radius, fill: colour(rows.cluster[i]), "fill-opacity": 0.75 }), rows.cluster[i]);
+    tip(dot, `row ${rows.number[i]}: cluster ${rows.cluster[i]}, probability ${percent(rows.probability[i])}, something new ${percent(rows.novelty[i])}`);
+    svg.append(dot);
+  });
+  svg.append(shape("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, data.axes[0]));
+  svg.append(shape("text", { x: -height / 2, y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, data.axes[1]));
+  at("map-hint").textContent = "The two directions in which the clusters differ most, in within-cluster standard deviations; rings hold two of them. Select a cluster here or above, and everything follows; Escape shows all.";
+}
+
+function profiles() {
+  const most = Math.max(1, ...data.clusters.flatMap((c) => c.features.map((f) => f.nats)));
+  const cards = data.clusters.map((c) => {
+    const card = belongs(element("article", { class: "profile" }), c.number);
+    const stable = c.stability === null ? "" : `, stability ${percent(c.stability)}`;
+    card.append(element("h3", {}, element("span", { class: "dot", style: `background:${colour(c.number)}` }), `Cluster ${c.number}`, element("small", {}, `${number(c.size)} rows, ${percent(c.share)}${stable}`)));
+    for (const f of c.features.slice(0, 6)) {
+      const line = element("div", { class: "feature" },
+        element("span", { class: "name", title: f.name }, f.name), element("span", { class: "here" }, f.here),
+        element("span", { class: "bar", style: `width:${(100 * Math.max(0, f.nats) / most).toFixed(1)}%;background:${colour(c.number)}` }),
+        element("span", { class: "overall" }, `all rows: ${f.overall} · ${f.nats.toFixed(1)} nats`));
+      card.append(line);
+    }
+    return card;
+  });
+  at("profiles").replaceChildren(...cards);
+}
+
+function sizes() {
+  const width = 560, height = 280, n = data.clusters.length, step = (width - 50) / n;
+  const svg = plot("sizes", width, height), top = Math.max(1, Math.log10(Math.max(...data.clusters.map((c) => c.size))));
+  const y = (v) => height - 26 - (Math.log10(Math.max(v, 0.8)) / top) * (height - 50);
+  for (let power = 0; power <= top; power++) {
+    svg.append(shape("line", { class: "axis", x1: 44, x2: width, y1: y(10 ** power), y2: y(10 ** power) }));
+    svg.append(shape("text", { x: 38, y: y(10 ** power) + 4, "text-anchor": "end" }, (10 ** power).toLocaleString("en")));
+  }
+  data.clusters.forEach((c, i) => {
+    const bar = belongs(shape("rect", { x: 48 + i * step, width: Math.max(1, step - Math.min(6, step / 4)), y: y(c.size), height: Math.max(2, height - 24 - y(c.size)), fill: colour(c.number), rx: 2 }), c.number);
+    tip(bar, `cluster ${c.number}: ${number(c.size)} rows, ${percent(c.share)}`);
+    svg.append(bar);
+    if (n <= 25) svg.append(shape("text", { x: 48 + i * step + step / 2 - 3, y: height - 8, "text-anchor": "middle" }, c.number));
+  });
+}
+
+function numberOfClusters() {
+  if (!data.number.length) { at("number-section").hidden = true; return; }
+  const width = 560, height = 280, svg = plot("number", width, height), n = data.number.length, step = (width - 50) / n;
+  at("number-hint").textContent = "Posterior probability of each number of clusters, from a Gibbs sampler that started with this partition.";
+  const most = Math.max(...data.number.map((d) => d.probability));
+  data.number.forEach((d, i) => {
+    const h = (d.probability / most) * (height - 60);
+    const bar = shape("rect", { x: 40 + i * step, width: Math.max(1, step - 6), y: height - 26 - h, height: h, rx: 2, fill: d.n_clusters === data.n_clusters ? "var(--mark)" : "var(--soft)" });
+    tip(bar, `${d.n_clusters} clusters: ${percent(d.probability)}`);
+    svg.append(bar, shape("text", { x: 40 + i * step + step / 2 - 3, y: height - 8, "text-anchor": "middle" }, d.n_clusters));
+    svg.append(shape("text", { x: 40 + i * step + step / 2 - 3, y: height - 32 - h, "text-anchor": "middle" }, percent(d.probability)));
+  });
+}
+
+function trace() {
+  const width = 560, height = 280, svg = plot("trace", width, height), steps = data.trace;
+  const x = scale(steps.map((_, i) => i), 70, width - 10), y = scale(steps.map((s) => s.log_joint), height - 30, 10);
+  svg.append(shape("polyline", { fill: "none", stroke: "var(--mark)", "stroke-width": 2, points: steps.map((s, i) => `${x(i).toFixed(1)},${y(s.log_joint).toFixed(1)}`).join(" ") }));
+  steps.forEach((s, i) => {
+    const dot = shape("circle", { cx: x(i).toFixed(1), cy: y(s.log_joint).toFixed(1), r: 3.2, fill: "var(--mark)" });
+    tip(dot, `${s.move}: ${s.n_clusters} clusters, log joint ${number(s.log_joint, 8)}, ${s.seconds.toFixed(2)} s`);
+    svg.append(dot);
+  });
+  for (const s of [steps[0], steps[steps.length - 1]]) svg.append(shape("text", { x: 62, y: y(s.log_joint) + 4, "text-anchor": "end" }, number(s.log_joint, 5)));
+  svg.append(shape("text", { x: width / 2, y: height - 6, "text-anchor": "middle" }, "sweeps and rounds of moves"));
+}
+
+const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^[−–-]?[\d.,]+%?$/.test(cell));
+
+function tableOf(id, header, rows) {
+  const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) => {
+    return element("td", isNumber(cell) ? { class: "n" } : {}, cell instanceof Node ? cell : String(cell));
+  })));
+  const titles = header.map((title, j) => element("th", rows.length && isNumber(rows[0][j]) ? { class: "n" } : {}, title));
+  at(id).replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body)));
+}
+
+function tables() {
+  if (data.alphas.length) tableOf("alphas", ["alpha", "clusters", "log joint"], data.alphas.map((a) => [number(a.alpha), a.n_clusters, number(a.log_joint, 7)]));
+  else at("alpha-section").hidden = true;
+  if (data.starts.length > 1) tableOf("starts", ["start", "clusters", "log joint", "agreement"], data.starts.map((s, i) => [i + 1, s.n_clusters, number(s.log_joint, 7), s.agreement.toFixed(3)]));
+  else at("starts-section").hidden = true;
+  tableOf("novel", ["row", "cluster", "something new", "log density"], data.novel.map((r) => [r.row, r.cluster, percent(r.novelty), number(r.log_density)]));
+  tableOf("columns", ["column", "taken for", "missing", "", ""], data.columns.map((c) => [c.name, c.kind, c.missing.toLocaleString("en"), element("meter", { min: 0, max: Math.max(1, data.n_rows), value: c.missing, title: percent(c.missing / Math.max(1, data.n_rows)) }), c.note]));
+  const again = at("again");
+  again.append(element("pre", {}, data.made_with.code));
+  if (data.made_with.command) again.append(element("pre", {}, data.made_with.command));
+  again.append(element("p", { class: "hint" }, `mapdp ${data.made_with.mapdp}, Python ${data.made_with.python}. The same table and seed give the same clusters on any machine.`));
+}
+
+head(); picker(); drawMap(); profiles(); sizes(); numberOfClusters(); trace(); tables();

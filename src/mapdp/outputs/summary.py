@@ -1,0 +1,235 @@
+"""What there is to say about a fitted model and its table: plain numbers and words, no HTML.
+
+Everything that a person is shown, in the terminal or in the report, is worked out here once.
+"""
+
+import dataclasses
+import importlib.metadata
+import math
+import platform
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp.data.frames import is_gap
+from mapdp.estimators.map_dp import MAPDP
+from mapdp.outputs import projection
+from mapdp.partitions.labels import adjusted_rand
+from mapdp.sampling.stability import Uncertainty
+
+_MAPPED = 4000  # rows on the map; more would only cover each other
+_FEATURES = 8  # columns by which a cluster is introduced
+_NOVEL = 10  # rows that are listed as least like any cluster
+_STEPS = 400  # of the trace
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """A fitted model and its table in plain values; `dataclasses.asdict` is ready for JSON."""
+
+    title: str
+    n_rows: int
+    columns: list[dict[str, Any]]  # name, kind, missing, note
+    n_clusters: int
+    model: str  # which structure was learned, and by how much; empty where the prior was given
+    log_joint: float
+    alpha: float | None
+    converged: bool
+    seconds: float  # of the whole fit
+    sweeps: int  # of the whole fit
+    climbs: int  # how often the search climbed: from several starts, for several values of alpha
+    won: int  # the climb whose outcome this is
+    clusters: list[dict[str, Any]]  # number, size, share, stability, features
+    starts: list[dict[str, Any]]  # log_joint, n_clusters, agreement
+    alphas: list[dict[str, Any]]  # alpha, n_clusters, log_joint
+    trace: list[dict[str, Any]]  # of the climb that won: move, log_joint, n_clusters, seconds
+    number: list[dict[str, Any]]  # n_clusters, probability; empty where it was not sampled
+    rows: dict[str, list]  # the map: number, x, y, cluster, probability, novelty
+    ellipses: list[list[float]]  # of each cluster: centre, half axes, angle
+    axes: list[str]  # what the two directions of the map are made of
+    novel: list[dict[str, Any]]  # rows least like any cluster
+    scored: dict[str, float]  # NMI and ARI with a label column, where one was named
+    notes: list[str]  # anything odd
+    made_with: dict[str, str]
+
+
+class TableView(NamedTuple):
+    """A table as a model sees it."""
+
+    numbers: np.ndarray  # (N, D) of the columns that are used
+    labels: np.ndarray  # (N,) cluster of each row
+    probabilities: np.ndarray  # (N, K + 1) of each cluster, and of a new one
+    log_density: np.ndarray  # (N,)
+
+
+def view_of(model: MAPDP, table: Any, labels: np.ndarray | None = None) -> TableView:
+    """Look at a table once; without labels its rows are where they are most probable."""
+    numbers = model.numbers_of(table)
+    view = model.mixture_.view(numbers)
+    return TableView(numbers, view.best if labels is None else labels, view.probabilities, view.log_density)
+
+
+def summarise(
+    model: MAPDP,
+    view: TableView,
+    *,
+    title: str = "table",
+    label: np.ndarray | None = None,
+    uncertainty: Uncertainty | None = None,
+) -> Summary:
+    """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them."""
+    shown = _some(len(view.numbers))
+    picture = projection.of_numbers(model, view.numbers, view.labels, shown)
+    return Summary(
+        title=title,
+        n_rows=len(view.numbers),
+        columns=_columns(model),
+        n_clusters=model.n_clusters_,
+        **_search(model),
+        clusters=_clusters(model, uncertainty),
+        number=_number(uncertainty),
+        rows=_map(shown, picture.rows, view.probabilities[shown], view.labels[shown]),
+        ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
+        axes=list(picture.axes),
+        novel=_novel(view),
+        scored={} if label is None else scores(label, view.labels),
+        notes=_notes(model, len(view.numbers)),
+        made_with=_versions(model),
+    )
+
+
+def _search(model: MAPDP) -> dict[str, Any]:
+    """Return what the search came to, and how."""
+    return {
+        "model": model.models_.sentence(),
+        "log_joint": model.log_joint_,
+        "alpha": None if math.isnan(model.alpha_) else model.alpha_,
+        "converged": model.converged_,
+        "seconds": max(step.seconds for step in model.trace_),
+        "climbs": model.trace_[-1].climb + 1,
+        "won": model.winning_climb_,
+        "sweeps": model.n_iter_,
+        "starts": [start._asdict() for start in model.inits_],
+        "alphas": [{k: v for k, v in one._asdict().items() if k != "held_out"} for one in model.alphas_],
+        "trace": _trace(model),
+    }
+
+
+def _map(shown: np.ndarray, places: np.ndarray, chances: np.ndarray, labels: np.ndarray) -> dict[str, list]:
+    """Return what the map shows of some of the rows."""
+    return {
+        "number": shown.tolist(),
+        "x": _rounded(places[:, 0]),
+        "y": _rounded(places[:, 1]),
+        "cluster": labels.tolist(),
+        "probability": _rounded(chances[np.arange(len(shown)), labels]),
+        "novelty": _rounded(chances[:, -1]),
+    }
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return np.round(values.astype(np.float64), 5).tolist()
+
+
+def _some(n_rows: int) -> np.ndarray:
+    """Return the rows that are shown on the map: all, or evenly spaced ones."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MAPPED)).round().astype(np.int64))
+
+
+def _columns(model: MAPDP) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f"column {j}" if column.name is None else str(column.name),
+            "kind": column.kind,
+            "missing": column.n_missing,
+            "note": column.note(),
+        }
+        for j, column in enumerate(model.schema_.columns)
+    ]
+
+
+def _clusters(model: MAPDP, uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
+    stability = [None] * model.n_clusters_ if uncertainty is None else uncertainty.stability.tolist()
+    return [
+        {
+            "number": cluster.number,
+            "size": cluster.size,
+            "share": cluster.share,
+            "stability": stability[cluster.number],
+            "features": [feature._asdict() for feature in cluster.features[:_FEATURES]],
+        }
+        for cluster in model.describe()
+    ]
+
+
+def _trace(model: MAPDP) -> list[dict[str, Any]]:
+    climb = [step for step in model.trace_ if step.climb == model.winning_climb_]
+    steps = climb[:: max(1, len(climb) // _STEPS)]
+    return [
+        {"move": s.move, "log_joint": s.log_joint, "n_clusters": s.n_clusters, "seconds": s.seconds}
+        for s in steps
+    ]
+
+
+def _number(uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
+    if uncertainty is None:
+        return []
+    chances = uncertainty.n_clusters_posterior
+    return [
+        {"n_clusters": int(k), "probability": float(chances[k])} for k in np.flatnonzero(chances > 0.005)
+    ]
+
+
+def _novel(view: TableView) -> list[dict[str, Any]]:
+    novelty = view.probabilities[:, -1]
+    order = np.lexsort((view.log_density, -novelty))[:_NOVEL]
+    return [
+        {
+            "row": int(i),
+            "cluster": int(view.labels[i]),
+            "novelty": float(novelty[i]),
+            "log_density": float(view.log_density[i]),
+        }
+        for i in order
+    ]
+
+
+def scores(label: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return how well clusters agree with known classes; rows without a class are left out."""
+    from sklearn.metrics import normalized_mutual_info_score
+
+    known = np.array([not is_gap(one) for one in label])
+    classes = np.unique(np.asarray(label)[known].astype(str), return_inverse=True)[1]
+    labels = labels[known]
+    return {
+        "classes": float(classes.max() + 1),
+        "nmi": float(normalized_mutual_info_score(classes, labels)),
+        "ari": float(adjusted_rand(classes, labels)),
+    }
+
+
+def _notes(model: MAPDP, n_rows: int) -> list[str]:
+    """Return what is odd about the input or the outcome."""
+    notes = []
+    aside = [str(c.name) for c in model.schema_.columns if not c.is_used]
+    if aside:
+        more = f" and {len(aside) - 6} more" if len(aside) > 6 else ""
+        notes.append(f"Set aside: {', '.join(aside[:6])}{more}.")
+    if not model.converged_:
+        notes.append("The search was ended before it settled: this is the best partition so far.")
+    agreements = [start.agreement for start in model.inits_]
+    if len(agreements) > 1 and min(agreements) < 0.8:
+        notes.append(f"The starts disagree (adjusted Rand index down to {min(agreements):.2f}).")
+    if n_rows > _MAPPED:
+        notes.append(f"The map shows {_MAPPED:,} of {n_rows:,} rows.")
+    alone = int((np.asarray(model.cluster_sizes_) == 1).sum())
+    if alone:
+        notes.append(f"{alone} cluster{'s have' if alone > 1 else ' has'} a single row.")
+    return notes
+
+
+def _versions(model: MAPDP) -> dict[str, str]:
+    given = {k: v for k, v in model.get_params(deep=False).items() if k not in ("callback", "verbose")}
+    changed = {k: v for k, v in given.items() if repr(v) != repr(getattr(MAPDP(), k))}
+    code = f"MAPDP({', '.join(f'{k}={v!r}' for k, v in changed.items())}).fit(table)"
+    return {"mapdp": importlib.metadata.version("mapdp"), "python": platform.python_version(), "code": code}

@@ -1,0 +1,1 @@
+"""Priors over partitions, and partitions as labels."""
