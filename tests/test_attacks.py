@@ -25,6 +25,7 @@ from mapdp.engine.build import seated
 from mapdp.engine.problem import Budget, Model, Problem
 from mapdp.engine.score import rounding
 from mapdp.families.base import Family
+from mapdp.search import settling
 from mapdp.search.run import Run
 from tests.references import exact_joint
 
@@ -261,7 +262,7 @@ def test_rows_that_move_in_circles_are_not_visited_for_ever(monkeypatch):
     X, labels = two_groups()
     run = run_of(X, labels, gaussian("diagonal", 1, 0.1, 1.0))
     monkeypatch.setattr(run, "visit", lambda rows: 2)  # rows that swap their chairs: the joint stays
-    run._visit_border(np.arange(20, dtype=np.int32))
+    settling.visit_border(run, np.arange(20, dtype=np.int32), 20)
     assert len(run.trace) == 2
 
 
@@ -271,8 +272,8 @@ def test_every_kind_of_step_counts_against_the_budget(monkeypatch):
     rising = iter(range(10**6))
     monkeypatch.setattr(run, "visit", lambda rows: 1)
     monkeypatch.setattr(run, "log_joint", lambda state=None: float(next(rising)))  # as if it rose for ever
-    monkeypatch.setattr(run, "_lead", lambda rows: np.zeros(len(rows)))
-    run._visit_border(np.arange(2, dtype=np.int32))
+    monkeypatch.setattr(settling, "_lead", lambda run, rows: np.zeros(len(rows)))
+    settling.visit_border(run, np.arange(2, dtype=np.int32), 10**9)
     assert len(run.trace) == 31  # the start, and 3 sweeps of 20 rows as 30 visits of two
-    assert not run.settle_all()
+    assert not settling.settle(run)
     assert not run.has_budget

@@ -10,6 +10,7 @@ from mapdp.engine.in_threads import survey
 from mapdp.engine.problem import Budget, Model, Problem
 from mapdp.engine.state import new_state
 from mapdp.search.run import Run
+from mapdp.search.settling import settle, settle_by_surveys
 from tests.contract.cases import PROCESSES, over_families, over_processes
 from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep
 
@@ -72,7 +73,7 @@ def test_settling_the_border_ends_where_nobody_moves(case, rng):
         run.start(np.arange(60, dtype=np.int32))
         start, visit, seen = run.state.labels.copy(), run.visit, []
         run.visit = lambda rows, visit=visit, seen=seen: (seen.append(rows), visit(rows))[1]
-        assert run._settle_border()
+        assert settle_by_surveys(run)
         visited.append((start, seen, run))
         assert (np.diff([step.log_joint for step in run.trace]) > -1e-9).all()
         assert visit(np.arange(60, dtype=np.int32)) == 0
@@ -103,7 +104,7 @@ def test_capacity_does_not_change_the_result(case, rng):
     runs = [run_from(case.family.encode(X), case.family, process, capacity=c) for c in (1, 2, 64)]
     for run in runs:
         run.start(np.arange(60, dtype=np.int32))
-        run.settle()
+        settle(run)
     assert runs[0].state.n_clusters > 2
     for run in runs[1:]:
         assert (run.state.labels == runs[0].state.labels).all()

@@ -26,14 +26,22 @@ class Budget(NamedTuple):
     """How much work may be done, on how many threads, and who hears of it."""
 
     max_iter: int = 1000  # sweeps of one climb
-    tol: float = 0.0  # a sweep that gains no more is the last one
+    tol: float | None = (
+        0.0  # a round that gains no more is the last one; None: 0, or a share in large tables
+    )
     n_threads: int = 1
     listener: Callable[[Step], None] = silent  # is called with every step
+    seconds: float | None = None  # after which a search ends; None where it may take its time
     began: float = 0.0  # time.perf_counter() when the fit began
 
     def started(self) -> "Budget":
         """Return the same budget with its clock started, where that has not been done."""
         return self._replace(began=self.began or time.perf_counter())
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether the time is up."""
+        return self.seconds is not None and self.elapsed() > self.seconds
 
     def elapsed(self) -> float:
         """Return the seconds since the fit began."""

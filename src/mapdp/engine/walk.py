@@ -28,7 +28,7 @@ class Walk:
         self.trace: list[Step] = []
         self.n_sweeps = 0
         self._emptied = 0
-        self._everyone = np.arange(len(problem.X), dtype=np.int32)
+        self.everyone = np.arange(len(problem.X), dtype=np.int32)
 
     def _pass_over(self, rows: np.ndarray, sweep: Callable[[np.int64], int]) -> int:
         """Sweep over rows, with more chairs where they run out; return how many moved."""

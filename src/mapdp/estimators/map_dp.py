@@ -77,13 +77,20 @@ class MAPDP(UncertaintyMixin):
     search : {"split-merge", "icm"}, default "split-merge"
         How the partition is improved: "icm" is the paper's algorithm, "split-merge" goes on from there
         with moves of whole clusters until none raises the joint.
-    n_init : int, default 1
+    n_init : int or "auto", default "auto"
         Number of starts, in different orders of seating; the most probable outcome wins. Every second start
-        of a split-merge search is around seeds instead, and the best is crossed with the others.
+        of a split-merge search is around seeds instead, and the best is crossed with the others. "auto"
+        makes at least two, and another one while the last one led to something better; beyond 20,000
+        rows it makes one.
     max_iter : int, default 1000
         Largest number of sweeps of one climb; visits of some of the rows count in proportion.
-    tol : float, default 0.0
-        A sweep that raises the log joint by no more than this is the last one.
+    seconds : float or None, default None
+        Time after which the fit ends with the best partition so far; `converged_` is then False. The step
+        under way is finished first.
+    tol : float or None, default None
+        A round of visits that raises the log joint by no more than this is the last one. None is 0 for
+        up to 20,000 rows: nobody wants to move at the end. In larger tables it is a millionth of the log
+        joint; the last step of the trace is then "tol". `tol=0` goes on to the exact end.
     random_state : int, Generator or None, default None
         Seed of the order in which rows are seated, and of the guesses of the search; None seats them in
         row order. The same seed gives the same result, and so does None.
@@ -121,7 +128,7 @@ class MAPDP(UncertaintyMixin):
         For each start its joint, its number of clusters and its agreement with the outcome, which may be
         better than all of them; by "nll" all starts are made with alpha 1.
     converged_ : bool
-        False where sweeps ran out, or the callback ended the fit.
+        False where sweeps or seconds ran out, or the callback ended the fit.
     n_iter_ : int
         Number of sweeps of all climbs.
     mixture_ : FittedMixture
@@ -162,9 +169,10 @@ class MAPDP(UncertaintyMixin):
         weights: str | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
-        n_init: int = 1,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
-        tol: float = 0.0,
+        seconds: float | None = None,
+        tol: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -184,6 +192,7 @@ class MAPDP(UncertaintyMixin):
         self.search = search
         self.n_init = n_init
         self.max_iter = max_iter
+        self.seconds = seconds
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -229,7 +238,7 @@ class MAPDP(UncertaintyMixin):
         budget = settings.budget(len(reading.rows), listener or silent)
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
-        self._report(choice, fit, bool(listener and listener.is_stopped))
+        self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
         self._keep_found(choice.best, fit.reading, fit.problem(), blocks)
         return self
 

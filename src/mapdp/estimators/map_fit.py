@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated
@@ -115,14 +114,13 @@ class MapFit(NamedTuple):
             best = found._replace(state=state)
             return selection.Choice(best, [best], [])
         problem, settings = self.problem(), self.settings
-        starts = settings.starts(len(problem.X), self._init())
+        plan = settings.plan(len(problem.X), self._init())
         if self.first is not None:
-            starts[0] = starts[0]._replace(init=self.first)
+            plan = plan.begun_with(self.first)
         rule = selection.RULES.get(self.rule, selection.as_given)
 
         def searched(problem: Problem, labels: Any) -> selection.Choice:
-            some = starts if labels is None else [starts[0]._replace(init=labels)]
-            return rule(problem, settings.search, some, effective_n_jobs(settings.n_jobs))
+            return rule(problem, plan if labels is None else plan.begun_with(labels).only_first())
 
         if self.reading.has_gaps and not self.reading.family.has_columns:
             choice = search_and_fill(problem, searched)

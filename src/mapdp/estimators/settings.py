@@ -16,6 +16,8 @@ from mapdp.partitions.process import make_process
 from mapdp.search import climb
 from mapdp.selection.alpha import RULES
 
+_MOST_STARTS = 8  # where one follows another while it finds something better
+
 
 def generator(random_state: Any) -> np.random.Generator:
     """Return a Generator; None is the seed 0, so that every run gives the same answer."""
@@ -39,9 +41,10 @@ class Settings(NamedTuple):
     alpha_prior: Any
     init: Any
     search: str
-    n_init: int
+    n_init: int | str
     max_iter: int
-    tol: float
+    seconds: float | None
+    tol: float | None
     random_state: Any
     n_jobs: int | None
     weights: str | None
@@ -66,11 +69,15 @@ class Settings(NamedTuple):
         if self.alpha_prior != "inverse-gamma":
             make_prior(self.alpha_prior)
         checks.whole("max_iter", self.max_iter, 1)
-        checks.not_negative("tol", self.tol)
+        if self.tol is not None:
+            checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, climb.NAMES)
         if isinstance(self.init, str):
             checks.one_of("init", self.init, starts.NAMES)
-        checks.whole("n_init", self.n_init, 1)
+        if self.n_init != "auto":
+            checks.whole("n_init", self.n_init, 1)
+        if self.seconds is not None:
+            checks.positive("seconds", self.seconds, "give None for no limit.")
         if self.weights is not None:
             checks.one_of("weights", self.weights, ("repeats", "relative"), "None or ")
 
@@ -104,15 +111,20 @@ class Settings(NamedTuple):
     def budget(self, n_rows: int, listener: Callable[[Step], None]) -> Budget:
         """Return how much work may be done; its clock is started."""
         n_threads = cores(self.n_jobs) if n_rows > LARGE else 1  # to count cores takes its time
-        return Budget(self.max_iter, self.tol, n_threads, listener).started()
+        return Budget(self.max_iter, self.tol, n_threads, listener, self.seconds).started()
 
     def init_of_sample(self, some: np.ndarray, n_rows: int) -> Any:
         """Return how some of the rows are seated first; labels of other than all rows are refused later."""
         is_of_all = not isinstance(self.init, str) and np.shape(self.init) == (n_rows,)
         return np.asarray(self.init)[some] if is_of_all else self.init
 
-    def starts(self, n_rows: int, init: Any) -> list[climb.Start]:
-        """Return how each start begins; without a seed the first seats the rows in row order."""
-        rngs = generator(self.random_state).spawn(self.n_init)
+    def plan(self, n_rows: int, init: Any) -> climb.Plan:
+        """Return how the rows are searched; without a seed the first start seats them in row order."""
+        is_open = self.n_init == "auto"
+        rngs = generator(self.random_state).spawn(_MOST_STARTS if is_open else self.n_init)
         in_row_order = self.random_state is None
-        return climb.plan_starts(init, self.search, n_rows, rngs, in_row_order=in_row_order)
+        starts = climb.plan_starts(init, self.search, n_rows, rngs, in_row_order=in_row_order)
+        is_plain = self.search == "split-merge" and isinstance(init, str) and init == "sequential"
+        if is_open and (n_rows > LARGE or not is_plain):
+            starts = starts[:1]
+        return climb.Plan(self.search, starts, effective_n_jobs(self.n_jobs), is_open)

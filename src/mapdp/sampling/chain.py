@@ -35,7 +35,7 @@ class Chain(Walk):
         super().__init__(problem, problem.model.family if collapsed else self._drawn(problem.model.family))
         self.state = starting_state(problem.X, init, self.family, self.process)
         self._refill()
-        self._visit_everyone(self._everyone[self.state.labels < 0])
+        self._visit_everyone(self.everyone[self.state.labels < 0])
 
     def _drawn(self, family: Family) -> Uncollapsed:
         """Return a family whose cluster parameters are drawn."""
@@ -78,9 +78,9 @@ class Chain(Walk):
         if self.n_sweeps % _FRESH == _FRESH - 1:
             self._rebuild()
         before, prior = int(self.state.counters[MOVED]), self.problem.model.alpha_prior
-        self._visit_everyone(self._everyone)
+        self._visit_everyone(self.everyone)
         if isinstance(prior, GammaPrior):
-            alpha = prior.draw(self.alpha, len(self._everyone), self.state.n_clusters, self.rng)
+            alpha = prior.draw(self.alpha, len(self.everyone), self.state.n_clusters, self.rng)
             self.weigh_by(PitmanYor(alpha))
         self.n_sweeps += 1
         self.alphas.append(self.alpha)

@@ -9,6 +9,7 @@ import numpy as np
 from mapdp.engine.build import seated
 from mapdp.engine.in_threads import assign
 from mapdp.engine.problem import Problem
+from mapdp.engine.score import beats
 from mapdp.engine.starts import FEW, around_seeds, other_inits, starting_state
 from mapdp.engine.state import State, new_state
 from mapdp.engine.trace import StoppedError
@@ -19,6 +20,7 @@ from mapdp.search.moves.dissolve import Dissolve
 from mapdp.search.moves.merge import Merge
 from mapdp.search.moves.regroup import Divide, Regrouper, Split
 from mapdp.search.run import Found, Run, best_of
+from mapdp.search.settling import settle, settle_by_sweeps, settle_roughly, settle_touched
 
 NAMES = ("split-merge", "icm")
 SAMPLE = 10_000  # rows that the search of a large table starts on
@@ -34,6 +36,23 @@ class Start(NamedTuple):
     order: np.ndarray  # (N,) in which rows are seated
     rng: np.random.Generator
     move: str = "start"  # what the trace calls the first step
+
+
+class Plan(NamedTuple):
+    """How a problem is searched."""
+
+    name: str  # of the search
+    starts: Sequence[Start]
+    n_jobs: int = 1
+    is_open: bool = False  # whether one start follows another only while that finds something better
+
+    def begun_with(self, init: object) -> "Plan":
+        """Return the plan whose first start is another one."""
+        return self._replace(starts=[self.starts[0]._replace(init=init), *self.starts[1:]])
+
+    def only_first(self) -> "Plan":
+        """Return the plan without its other starts."""
+        return self._replace(starts=self.starts[:1])
 
 
 def plan_starts(
@@ -63,7 +82,7 @@ def icm(run: Run, _: np.random.Generator) -> bool:
 
     Where alpha is learned it follows, and the sweeps go on until it stays, too.
     """
-    while run.settle_all():
+    while settle_by_sweeps(run):
         if not run.learn_alpha():
             return True
     return False
@@ -76,16 +95,22 @@ def split_merge(run: Run, rng: np.random.Generator) -> bool:
     learned, it follows whenever the clusters have settled.
     """
     repeated, others = moves_in_order(run, rng)
-    while run.settle():
+    while settle_roughly(run):
         if run.learn_alpha():
             continue
         if _any_gains(repeated, run):
-            run.settle_touched()
+            settle_touched(run)
             while run.has_budget and _any_gains(repeated, run):
-                run.settle_touched()
-        elif not _any_gains(others, run):
+                settle_touched(run)
+        elif not _any_gains(others, run) and _is_settled(run):
             return True
     return False
+
+
+def _is_settled(run: Run) -> bool:
+    """Settle to the end where that has not been done; say whether nothing was left to gain."""
+    before = run.trace[-1].log_joint
+    return settle(run) and run.trace[-1].log_joint - before <= run.least_gain
 
 
 def _any_gains(moves: list[Move], run: Run) -> bool:
@@ -192,9 +217,29 @@ def crossed(problem: Problem, name: str, found: list[Found], rng: np.random.Gene
     return best
 
 
-def from_every_start(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> list[Found]:
+def searched_as_planned(problem: Problem, plan: Plan) -> tuple[Found, list[Found]]:
+    """Search from all starts; return the best outcome, which may come of crossing, and each start's."""
+    if plan.is_open:
+        return _while_better(problem, plan)
+    found = from_every_start(problem, plan)
+    return crossed(problem, plan.name, found, plan.starts[0].rng), found
+
+
+def _while_better(problem: Problem, plan: Plan) -> tuple[Found, list[Found]]:
+    """Go from start to start, crossing as we go, until one finds nothing better."""
+    found = [search(problem, plan.name, plan.starts[0])]
+    best = found[0]
+    for start in plan.starts[1:]:
+        found.append(search(problem, plan.name, start))
+        before, best = best, crossed(problem, plan.name, [best, found[-1]], start.rng)
+        if not beats(best.log_joint, before.log_joint):
+            break
+    return best, found
+
+
+def from_every_start(problem: Problem, plan: Plan) -> list[Found]:
     """Search from every start, in threads; return what each found, in the same order."""
-    if n_jobs == 1 or len(starts) == 1:
-        return [search(problem, name, start) for start in starts]
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(lambda start: search(problem, name, start), starts))
+    if plan.n_jobs == 1 or len(plan.starts) == 1:
+        return [search(problem, plan.name, start) for start in plan.starts]
+    with ThreadPoolExecutor(plan.n_jobs) as pool:
+        return list(pool.map(lambda start: search(problem, plan.name, start), plan.starts))

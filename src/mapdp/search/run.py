@@ -1,4 +1,4 @@
-"""One climb under way: how rows settle, and how a move of whole clusters takes effect."""
+"""One climb under way: how rows are visited, and how a move of whole clusters takes effect."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,22 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.engine.build import build, seated, sort_by_chair
-from mapdp.engine.in_threads import survey
 from mapdp.engine.joint import state_log_joint
 from mapdp.engine.merge import MANY, MergeBuffers, merge_buffers
 from mapdp.engine.problem import Problem
-from mapdp.engine.score import MARGIN, beats, rounding
+from mapdp.engine.score import beats, rounding
 from mapdp.engine.state import CHAIRS, EMPTIED, State, for_passes
 from mapdp.engine.sweep import sweep
-from mapdp.engine.trace import Init, Step
+from mapdp.engine.trace import Init, Step, StoppedError
 from mapdp.engine.walk import Walk
 from mapdp.partitions.concentration import most_probable_alpha
 from mapdp.partitions.labels import adjusted_rand, by_falling_size, compact
 from mapdp.partitions.process import PitmanYor, Process
 
-_ROUGHLY = 2  # visits between two splits: more are lost on clusters that will be split again
-_BORDER = 1.0  # nats of a row's lead below which it may change its mind when the clusters shift a little
-_NARROW = 0.1  # the same, when they shift hardly at all
+_RELATIVE = 1e-6  # of the log joint: a round over a large table that gains no more is the last one
 _STEPS = 20  # steps of all kinds for each sweep of the budget: passes over few rows are cheap, not free
 
 
@@ -83,9 +80,11 @@ class Run(Walk):
         return self._merges
 
     def record(self, move: str, n_moved: int, log_joint: float | None = None) -> Step:
-        """Append what has just been done to the trace, and call the listener."""
+        """Append what has just been done to the trace, and call the listener; stop where the time is up."""
         step = super().record(move, n_moved, log_joint)
         self.problem.budget.listener(step)
+        if self.problem.budget.is_over:
+            raise StoppedError
         return step
 
     def visit(self, rows: np.ndarray) -> int:
@@ -93,7 +92,7 @@ class Run(Walk):
         X = self.problem.X
         return self._pass_over(rows, lambda start: sweep(X, rows, for_passes(self.state, len(X)), start))
 
-    def _pass(self, move: str, rows: np.ndarray) -> Step:
+    def visit_once(self, move: str, rows: np.ndarray) -> Step:
         """Visit these rows once and record it; they go back where rounding led them downhill."""
         before, n_moved = self.state.labels[rows], self.visit(rows)
         log_joint = self.log_joint()
@@ -115,9 +114,13 @@ class Run(Walk):
         self.reseat(compact(labels))
         self.state.counters[EMPTIED] = self._emptied
 
-    def _is_rising(self, step: Step, last: float) -> bool:
-        """Say whether rows moved in a step and raised the joint: then the next one may, too."""
-        return step.n_moved > 0 and step.log_joint - last > self.problem.budget.tol
+    @property
+    def least_gain(self) -> float:
+        """Return what a sweep must gain for another one to follow: `tol`, or a share of the log joint."""
+        tol = self.problem.budget.tol
+        if tol is not None:
+            return tol
+        return _RELATIVE * abs(self.trace[-1].log_joint) if self.problem.is_large else 0.0
 
     def learn_alpha(self) -> bool:
         """Put alpha where it is most probable given the number of clusters; say whether that gained."""
@@ -142,76 +145,11 @@ class Run(Walk):
     def sweep(self) -> Step:
         """Visit every row once, in row order."""
         self.n_sweeps += 1
-        return self._pass("sweep", self._everyone)
+        return self.visit_once("sweep", self.everyone)
 
-    def settle(self) -> bool:
-        """Visit rows until nobody wants to move; False where `max_iter` sweeps were not enough.
-
-        A sweep that raised the joint by no more than `tol` counts as the last one, too.
-        """
-        return self._settle_border() if self.problem.is_large else self.settle_all()
-
-    def settle_touched(self) -> None:
-        """Settle the clusters that the last move changed, roughly; the others follow later."""
-        rows = self._everyone[self._touched]
-        if self.problem.is_large:
-            self._settle_among(rows)
-            return
-        for _ in range(_ROUGHLY):
-            if self._pass("touched", rows).n_moved == 0:
-                return
-
-    def settle_all(self) -> bool:
-        """Sweep until nobody moves."""
-        while self.has_budget:
-            last = self.trace[-1].log_joint
-            if not self._is_rising(self.sweep(), last):
-                return True
-        return False
-
-    def _settle_border(self) -> bool:
-        """Do what `settle_all` does with fewer visits: only rows that might move are visited.
-
-        A survey finds, while nobody moves, by how much each row prefers where it sits. Those that do so
-        by little are visited until none of them moves; then all are surveyed again.
-        """
-        while self.has_budget:
-            before = self.trace[-1].log_joint
-            if self._settle_among(self._everyone) >= -MARGIN:
-                return True
-            if self.trace[-1].log_joint - before <= self.problem.budget.tol:
-                return True
-        return False
-
-    def _settle_among(self, rows: np.ndarray) -> float:
-        """Survey these rows and visit those with little lead until none moves; return the least lead."""
-        lead = self._lead(rows)
-        self.n_sweeps += 1
-        if lead.min() >= -MARGIN:
-            self.record("survey", 0)
-        else:
-            self._visit_border(rows[lead < _BORDER])
-        return float(lead.min())
-
-    def _lead(self, rows: np.ndarray) -> np.ndarray:
-        """Return by how much each of these rows prefers where it sits."""
-        return survey(self.problem.X, rows, self.state, self.problem.budget.n_threads)
-
-    def _visit_border(self, border: np.ndarray) -> None:
-        """Visit these rows until none of them moves.
-
-        After the first visit the clusters shift much less, so the border has a border of its own.
-        """
-        rises = self._visit_again(border)
-        while rises and self.has_budget:
-            narrow, rises = border[self._lead(border) < _NARROW], False
-            while self.has_budget and self._visit_again(narrow):
-                rises = True
-
-    def _visit_again(self, rows: np.ndarray) -> bool:
-        """Visit rows of the border once; say whether that raised the joint."""
-        last = self.trace[-1].log_joint
-        return self._is_rising(self._pass("border", rows), last)
+    def touched(self) -> np.ndarray:
+        """Return the rows of the clusters that the last move changed."""
+        return self.everyone[self._touched]
 
     def reseat(self, labels: np.ndarray) -> None:
         """Rebuild the state from labels; chairs 0, 1, ... are all taken."""
@@ -243,7 +181,7 @@ class Run(Walk):
 
     def rows_by_chair(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, chair by chair, and where those of each chair end."""
-        order, ends = np.empty_like(self._everyone), np.empty(self.state.capacity, dtype=np.int64)
+        order, ends = np.empty_like(self.everyone), np.empty(self.state.capacity, dtype=np.int64)
         sort_by_chair(self.state.labels, self.state.sizes, order, ends)
         return order, ends
 

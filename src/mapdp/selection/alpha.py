@@ -15,7 +15,7 @@ from mapdp.engine.density import log_density
 from mapdp.engine.problem import Problem
 from mapdp.partitions.concentration import make_prior, most_probable_alpha
 from mapdp.partitions.process import PitmanYor, Process
-from mapdp.search.climb import Start, crossed, from_every_start, search
+from mapdp.search.climb import Plan, Start, search, searched_as_planned
 from mapdp.search.run import Found, best_of
 
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -114,29 +114,27 @@ class Choice(NamedTuple):
     tried: list[Tried]  # empty where no grid was tried
 
 
-def as_given(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
+def as_given(problem: Problem, plan: Plan) -> Choice:
     """Search with the problem's own alpha, or its own way to learn it."""
-    found = from_every_start(problem, name, starts, n_jobs)
-    return Choice(crossed(problem, name, found, starts[0].rng), found, [])
+    return Choice(*searched_as_planned(problem, plan), [])
 
 
-def by_joint(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
+def by_joint(problem: Problem, plan: Plan) -> Choice:
     """Find the alpha of the grid with the highest joint, and its partition.
 
     From the partition of one alpha the best alpha of the grid follows in closed form; it and its neighbours
     are searched from there, until the best alpha and its neighbours have all been searched.
     """
-    start = copy.deepcopy(starts[0])  # its generator goes through the same numbers for every alpha
-    first = as_given(_with_alpha(problem, ALPHAS[_FIRST]), name, starts, n_jobs)
+    start = copy.deepcopy(plan.starts[0])  # its generator goes through the same numbers for every alpha
+    first = as_given(_with_alpha(problem, ALPHAS[_FIRST]), plan)
+    name, rng = plan.name, plan.starts[0].rng
     best, tried = first.best, {_FIRST: first.best}
     while True:
         here = _best_of_grid(best, problem.model.process)
         new = [g for g in (here, here - 1, here + 1) if 0 <= g < len(ALPHAS) and g not in tried]
         if not new:
             break
-        tried[new[0]] = _next_of_grid(
-            _with_alpha(problem, ALPHAS[new[0]]), name, best, start, starts[0].rng
-        )
+        tried[new[0]] = _next_of_grid(_with_alpha(problem, ALPHAS[new[0]]), name, best, start, rng)
         best = best_of(list(tried.values()))
     table = [Tried(ALPHAS[g], tried[g].state.n_clusters, tried[g].log_joint, np.nan) for g in sorted(tried)]
     return Choice(best, first.starts, table)
@@ -158,17 +156,17 @@ def _best_of_grid(found: Found, process: Process) -> int:
     return int(np.argmax([PitmanYor(alpha, *rest).log_eppf(sizes) for alpha in ALPHAS]))
 
 
-def by_cross_validation(problem: Problem, name: str, starts: list[Start], n_jobs: int) -> Choice:
+def by_cross_validation(problem: Problem, plan: Plan) -> Choice:
     """Find the alpha of the grid under which rows that were left out are most probable; fit with it."""
     if len(problem.X) < 2:
-        return by_joint(problem, name, starts, n_jobs)
+        return by_joint(problem, plan)
     problems = [_with_alpha(problem, alpha) for alpha in ALPHAS]
-    held_out = cross_validated(problems, _FIRST, name, min(_FOLDS, len(problem.X)), starts[0].rng)
+    held_out = cross_validated(problems, _FIRST, plan.name, min(_FOLDS, len(problem.X)), plan.starts[0].rng)
     table = [
         Tried(alpha, float(k), np.nan, float(d)) for alpha, k, d in zip(ALPHAS, *held_out, strict=True)
     ]
     chosen = problems[int(held_out.density.argmax())]
-    return as_given(chosen, name, starts, n_jobs)._replace(tried=table)
+    return as_given(chosen, plan)._replace(tried=table)
 
 
 RULES = {"nll": by_joint, "cv": by_cross_validation}  # how an alpha that is not given is chosen

@@ -1,0 +1,120 @@
+"""How rows settle: they are visited until nobody wants to move.
+
+In a large table only rows that might move are visited, the likely ones most often. A survey finds, while
+nobody moves, by how many nats each row prefers where it sits: its lead. Rows with little lead are looked at
+again before all others are, and rows with hardly any before those. At each of these levels the work goes on
+while it gains more for each row it looks at than the next wider level did.
+"""
+
+import numpy as np
+
+from mapdp.engine.in_threads import survey
+from mapdp.engine.score import MARGIN
+from mapdp.search.run import Run
+
+_NEAR = 4.0  # nats of lead below which a row is surveyed again before all rows are
+_BORDER = 1.0  # below which it is visited: it may change its mind when clusters shift a little
+_NARROW = 0.1  # below which it is visited again and again, when they shift hardly at all
+_VISITS = 2  # between two splits: more are lost on clusters that will be split again
+
+
+def settle(run: Run) -> bool:
+    """Visit rows until nobody wants to move, or `tol` is enough; False where the budget is spent."""
+    return settle_by_surveys(run) if run.problem.is_large else settle_by_sweeps(run)
+
+
+def settle_roughly(run: Run) -> bool:
+    """Do the same, but in a large table only for one round: then moves gain more than another one."""
+    if not run.problem.is_large:
+        return settle_by_sweeps(run)
+    _round(run)
+    return run.has_budget
+
+
+def settle_by_sweeps(run: Run) -> bool:
+    """Sweep over all rows until nobody moves."""
+    while run.has_budget:
+        before, step = run.trace[-1].log_joint, run.sweep()
+        if step.n_moved == 0 or step.log_joint - before <= run.least_gain:
+            return True
+    return False
+
+
+def settle_touched(run: Run) -> None:
+    """Settle the clusters that the last move changed, roughly; the others follow later."""
+    rows = run.touched()
+    if run.problem.is_large:
+        run.n_sweeps += 1
+        _settle_near(run, rows, _lead(run, rows))
+        return
+    for _ in range(_VISITS):
+        if run.visit_once("touched", rows).n_moved == 0:
+            return
+
+
+def settle_by_surveys(run: Run) -> bool:
+    """Settle round by round."""
+    while run.has_budget:
+        gain = _round(run)
+        if gain is None:
+            return True
+        if gain <= run.least_gain:
+            run.record("tol", 0)
+            return True
+    return False
+
+
+def _round(run: Run) -> float | None:
+    """Survey all rows and let those that might move settle; return the gain, None where nobody wants to."""
+    lead = _lead(run, run.everyone)
+    run.n_sweeps += 1
+    if lead.min() >= -MARGIN:
+        run.record("survey", 0)
+        return None
+    return _settle_near(run, run.everyone, lead)
+
+
+def _lead(run: Run, rows: np.ndarray) -> np.ndarray:
+    """Return by how much each of these rows prefers where it sits."""
+    return survey(run.problem.X, rows, run.state, run.problem.budget.n_threads)
+
+
+def _settle_near(run: Run, rows: np.ndarray, lead: np.ndarray) -> float:
+    """Visit the border of these rows, and look for it anew among those near it; return the gain."""
+    near, border = rows[lead < _NEAR], rows[lead < _BORDER]
+    gain = total = visit_border(run, border, len(near))
+    while run.has_budget and _pays(gain, len(near), total, len(rows)):
+        border = near[_lead(run, near) < _BORDER]
+        gain = visit_border(run, border, len(near))
+        total += gain
+    return total
+
+
+def visit_border(run: Run, border: np.ndarray, n_near: int) -> float:
+    """Visit these rows, and those with hardly any lead again; return the gain."""
+    gain = total = _visit(run, border)
+    while run.has_budget and _pays(gain, len(border), total, n_near):
+        narrow = border[_lead(run, border) < _NARROW]
+        gain = _visit_repeatedly(run, narrow, len(border))
+        total += gain
+    return total
+
+
+def _visit_repeatedly(run: Run, rows: np.ndarray, n_border: int) -> float:
+    """Visit these rows as long as it pays; return the gain."""
+    gain = total = _visit(run, rows)
+    while run.has_budget and _pays(gain, len(rows), total, n_border):
+        gain = _visit(run, rows)
+        total += gain
+    return total
+
+
+def _visit(run: Run, rows: np.ndarray) -> float:
+    """Visit these rows once; return the gain."""
+    before = run.trace[-1].log_joint
+    return run.visit_once("border", rows).log_joint - before
+
+
+def _pays(gain: float, n_rows: int, total: float, n_wider: int) -> bool:
+    """Say whether looking at these rows gained more for each of them than all since a wider look did."""
+    return gain > MARGIN and gain * n_wider > total * n_rows
