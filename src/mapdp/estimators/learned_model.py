@@ -70,10 +70,12 @@ class ModelChoice(NamedTuple):
         if not has_choice or not 2 <= numbers.shape[1] <= MANY or len(numbers) < 2:
             return [Structure(name_of(reading.family), reading.family)]
         steps = resolutions(reading)
-        families = [COVARIANCES[name].empirical(numbers) for name in _AUTO]
+        has_counts = any(reading.schema.columns[j].kind == "count" for j in reading.schema.used)
+        families = {name: COVARIANCES[name].empirical(numbers) for name in _AUTO}
+        if has_counts:  # which are counted where columns are independent, and measured beside others
+            families["diagonal"] = reading.family
         return [
-            Structure(WORDS[name], with_resolution(family, steps))
-            for name, family in zip(_AUTO, families, strict=True)
+            Structure(WORDS[name], with_resolution(family, steps)) for name, family in families.items()
         ]
 
     def rows_to_learn_from(
@@ -93,22 +95,22 @@ def resolutions(reading: Reading) -> np.ndarray:
     used = [reading.schema.columns[j] for j in reading.schema.used]
     return np.array(
         [
-            resolution_of(cells) if column.kind == "given" else column.resolution
+            resolution_of(cells) if column.kind in ("given", "count") else column.resolution
             for column, cells in zip(used, reading.numbers.T, strict=True)
         ]
     )
 
 
 def _is_measured(reading: Reading) -> bool:
-    """Say whether all columns are measurements without gaps."""
+    """Say whether all columns are measurements or counts, without gaps."""
     kinds = {reading.schema.columns[j].kind for j in reading.schema.used}
-    return kinds <= {"real", "log"} and not reading.has_gaps
+    return kinds <= {"real", "log", "count"} and not reading.has_gaps
 
 
 def _check_measured(covariance: str, reading: Reading) -> None:
     if not _is_measured(reading):
         raise ValueError(
-            f"covariance={covariance!r} needs a table of measurements without gaps, got columns of other "
+            f"covariance={covariance!r} needs a table of numbers without gaps, got columns of other "
             "kinds or gaps. Hint: covariance='auto' takes any table; see schema_."
         )
 

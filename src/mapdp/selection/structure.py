@@ -164,20 +164,21 @@ def _lessons(
     table: LearningTable, structures: Sequence[Structure], starts: Sequence[np.ndarray]
 ) -> list[Attempt]:
     """Return what structures learn from the most promising partitions; the best comes first."""
-    can_guess_all = all(can_guess(type(structure.family)) for structure in structures)
-    if can_guess_all and table.numbers.shape[1] <= MANY:
-        steps = getattr(structures[0].family, "resolution")  # noqa: B009 - all that can be guessed have one
-        known = [Moments.of(table.numbers, labels, steps) for labels in starts]
-        begun = [_guessed(table, structure, known, starts) for structure in structures]
-    else:
-        begun = [
-            [seated_under(table, structure.family, labels) for labels in starts] for structure in structures
-        ]
+    begun = [_begun(table, structure, starts) for structure in structures]
     attempts = [
         Attempt(structure, _different([learn(table, one, _ROUGHLY) for one in some]))
         for structure, some in zip(structures, begun, strict=True)
     ]
     return sorted(attempts, key=lambda one: -_penalised(one.lessons[0]))
+
+
+def _begun(table: LearningTable, structure: Structure, starts: Sequence[np.ndarray]) -> list[Lesson]:
+    """Return partitions under a first guess at their prior; under the given one where none is made."""
+    family = structure.family
+    if not can_guess(type(family)) or table.numbers.shape[1] > MANY:
+        return [seated_under(table, family, labels) for labels in starts]
+    known = [Moments.of(table.numbers, labels, family.resolution) for labels in starts]  # type: ignore[attr-defined]
+    return _guessed(table, structure, known, starts)
 
 
 def _different(lessons: Sequence[Lesson]) -> list[Lesson]:
