@@ -75,7 +75,13 @@ def fit(
         list[str] | None, typer.Option(help="NAME=KIND, what a column holds; may be repeated")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="seed of the search")] = None,
-    n_init: Annotated[int, typer.Option(min=1, help="number of starts")] = 1,
+    n_init: Annotated[
+        int | None,
+        typer.Option(min=1, help="number of starts; by default as many as find something better"),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.001, help="end the search after so long, with the best so far")
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
     force: Force = False,
@@ -93,9 +99,14 @@ def fit(
     _check_free(targets, force)
     kinds = _kinds(columns or [], ignore or [])
     model = MAPDP(
-        _alpha(alpha), covariance=covariance, columns=kinds or None, random_state=seed, n_init=n_init
+        _alpha(alpha),
+        covariance=covariance,
+        columns=kinds or None,
+        random_state=seed,
+        n_init=n_init or "auto",
+        seconds=seconds,
     )
-    sure, is_interrupted = job.fitted(model, features, show.ProgressLine(quiet or as_json))
+    sure, is_interrupted = job.fitted(model, features, show.ProgressLine(quiet or as_json, seconds))
     view = summary.view_of(model, features, model.labels_)
     found = summary.summarise(model, view, title=pathlib.Path(table).name, label=truth, uncertainty=sure)
     found = _with_command(found, notes)
@@ -235,7 +246,7 @@ def demo(
     grapes = np.array(wine.target_names)[wine.target]
     files.write_table(pa.table(columns | {"grape": grapes.astype(str)}), source, "csv")
     typer.echo("178 wines, 13 chemical measurements; the grape is not shown to the search.\n")
-    fit(str(source), out=out, label="grape", n_init=5, seed=0, force=True)
+    fit(str(source), out=out, label="grape", seed=0, force=True)
 
 
 @app.command()

@@ -12,16 +12,19 @@ from mapdp.engine.trace import Step
 from mapdp.outputs.summary import Summary
 
 _FEATURES = 3  # columns that a cluster is introduced by
+_EVERY = 10.0  # seconds between two lines where nobody watches
 _CLUSTERS = 20  # that are shown; the report has all
 
 
 class ProgressLine:
-    """Shows one line of progress that changes in place; nothing where nobody looks."""
+    """Shows one line of progress that changes in place; off a terminal, a line every ten seconds."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, seconds: float | None = None) -> None:
         self._console = Console(stderr=True, quiet=quiet)
         self._status: Any = None
-        self._began = time.perf_counter()
+        self._seconds = seconds  # that the fit may take
+        self._began = self._said = time.perf_counter()
+        self._first: Step | None = None  # of the climb under way
 
     def __enter__(self) -> "ProgressLine":
         self._status = self._console.status("reading")
@@ -34,15 +37,27 @@ class ProgressLine:
     def say(self, text: str) -> None:
         """Show what is being done."""
         self._status.update(text)
+        now = time.perf_counter()
+        if not self._console.is_terminal and now - self._said >= _EVERY:
+            self._said = now
+            self._console.print(text, markup=False, soft_wrap=True)
 
     def step(self, step: Step) -> None:
         """Show one step of the search."""
-        seconds = time.perf_counter() - self._began
-        rate = step.sweep / seconds if seconds > 0.0 else 0.0
-        self._status.update(
-            f"{step.move} {step.sweep}: {step.n_clusters} clusters, log joint {step.log_joint:,.1f}, "
-            f"{step.n_moved:,} rows moved, {rate:.1f} sweeps/s, {seconds:.1f} s"
+        if self._first is None or self._first.climb != step.climb:
+            self._first = step
+        spent, gained = step.seconds - self._first.seconds, step.log_joint - self._first.log_joint
+        rate = f", {gained / spent:,.0f} nats/s" if spent > 0.0 else ""
+        self.say(
+            f"climb {step.climb + 1}, {step.move}: {step.n_clusters} clusters, "
+            f"log joint {step.log_joint:,.1f}{rate}, {step.n_moved:,} rows moved, {self._time()}"
         )
+
+    def _time(self) -> str:
+        """Return how long it has taken, and how long it may go on where that is known."""
+        seconds = time.perf_counter() - self._began
+        left = "" if self._seconds is None else f", at most {max(0.0, self._seconds - seconds):.0f} s left"
+        return f"{seconds:.1f} s{left}"
 
 
 def summary(found: Summary, targets: list[pathlib.Path]) -> None:

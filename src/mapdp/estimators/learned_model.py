@@ -74,9 +74,7 @@ class ModelChoice(NamedTuple):
         families = {name: COVARIANCES[name].empirical(numbers) for name in _AUTO}
         if has_counts:  # which are counted where columns are independent, and measured beside others
             families["diagonal"] = reading.family
-        return [
-            Structure(WORDS[name], with_resolution(family, steps)) for name, family in families.items()
-        ]
+        return [Structure(WORDS[name], with_resolution(family, steps)) for name, family in families.items()]
 
     def rows_to_learn_from(
         self, numbers: np.ndarray, blocks: RowBlocks | None, rng: np.random.Generator

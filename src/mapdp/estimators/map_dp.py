@@ -15,6 +15,7 @@ from mapdp.engine.problem import Problem
 from mapdp.engine.state import predictive_bank
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
+from mapdp.estimators.doubts import doubts
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
@@ -137,6 +138,9 @@ class MAPDP(UncertaintyMixin):
         The likelihood that was used, with the prior that was learned.
     models_ : list of TriedModel
         The structures that were tried, best first; prints as a table. Empty where nothing was learned.
+    warnings_ : list of str
+        What to know before the partition is trusted: good starts that disagree, an alpha at the end of its
+        grid, more clusters than the square root of the rows.
     schema_ : Schema
         What each column holds, and which were set aside; prints as a table.
 
@@ -241,6 +245,12 @@ class MAPDP(UncertaintyMixin):
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
         self._keep_found(choice.best, fit.reading, fit.problem(), blocks)
         return self
+
+    @property
+    def warnings_(self) -> list[str]:
+        """Return what to know before the partition is trusted, in sentences; often nothing."""
+        check_is_fitted(self)
+        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_)
 
     @property
     def models_(self) -> Models:

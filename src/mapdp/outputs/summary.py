@@ -217,9 +217,7 @@ def _notes(model: MAPDP, n_rows: int) -> list[str]:
         notes.append(f"Set aside: {', '.join(aside[:6])}{more}.")
     if not model.converged_:
         notes.append("The search was ended before it settled: this is the best partition so far.")
-    agreements = [start.agreement for start in model.inits_]
-    if len(agreements) > 1 and min(agreements) < 0.8:
-        notes.append(f"The starts disagree (adjusted Rand index down to {min(agreements):.2f}).")
+    notes += model.warnings_
     if n_rows > _MAPPED:
         notes.append(f"The map shows {_MAPPED:,} of {n_rows:,} rows.")
     alone = int((np.asarray(model.cluster_sizes_) == 1).sum())

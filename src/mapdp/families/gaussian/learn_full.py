@@ -125,7 +125,8 @@ class NormalWishart(NamedTuple):
     def mapped_back(self, frame: Frame) -> "NormalWishart":
         """Return the prior in the coordinates of the table."""
         mean = frame.mean + frame.factor @ self.mean
-        return self._replace(mean=mean, scale=_symmetric(frame.factor @ self.scale @ frame.factor.T))
+        scale = _symmetric(frame.factor @ self.scale @ frame.factor.T)
+        return self._replace(mean=mean, scale=conditioned(scale))  # rounding may cost a thin one its factor
 
     def as_vector(self) -> np.ndarray:
         """Return the hyperparameters as numbers without bounds."""

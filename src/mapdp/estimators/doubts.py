@@ -1,0 +1,47 @@
+"""What a person should know before they trust a partition: sentences about the search and its outcome."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mapdp.engine.trace import Init
+from mapdp.selection.alpha import ALPHAS, Tried
+
+_AGREE = 0.8  # adjusted Rand index of starts that found about the same
+_CLOSE = 1e-3  # of the log joint by which a start may be behind and still be a good one
+_FEW_ROWS = 100  # of which the square root says little
+
+
+def doubts(inits: Sequence[Init], alphas: Sequence[Tried], alpha: float, sizes: np.ndarray) -> list[str]:
+    """Return a sentence for each thing that is odd about an outcome."""
+    found = [_about_starts(inits), _about_alpha(alphas, alpha), _about_number(sizes)]
+    return [sentence for sentence in found if sentence]
+
+
+def _about_starts(inits: Sequence[Init]) -> str:
+    """Good starts that end in different places: the search is hard, and more of them may find better."""
+    best = max((one.log_joint for one in inits), default=0.0)
+    good = [one.agreement for one in inits if one.log_joint >= best - _CLOSE * abs(best)]
+    if len(good) < 2 or min(good) >= _AGREE:
+        return ""
+    return (
+        f"Good starts disagree (adjusted Rand index down to {min(good):.2f}): other partitions are nearly "
+        "as probable, and more starts (n_init) may find a better one."
+    )
+
+
+def _about_alpha(alphas: Sequence[Tried], alpha: float) -> str:
+    if not alphas or alpha not in (ALPHAS[0], ALPHAS[-1]):
+        return ""
+    return f"alpha is at the end of its grid ({alpha:g}): the table says little about it."
+
+
+def _about_number(sizes: np.ndarray) -> str:
+    n_rows, n_clusters = float(np.sum(sizes)), len(sizes)
+    if n_rows < _FEW_ROWS or n_clusters <= math.sqrt(n_rows):
+        return ""
+    return (
+        f"There are {n_clusters} clusters of {n_rows:,.0f} rows, more than the square root of the rows: "
+        "the columns may not be what the model takes them for (see schema_)."
+    )
