@@ -35,7 +35,7 @@ METHODS = {
     "icm single": {"search": "icm", "init": "single"},
     "icm sequential": {"search": "icm"},
     "icm sequential x 10": {"search": "icm", "n_init": 10},
-    "split-merge": {},
+    "split-merge": {"n_init": 1},
     "split-merge x 10": {"n_init": 10},
 }
 GIBBS_SWEEPS = 1000
