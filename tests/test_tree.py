@@ -261,8 +261,9 @@ def test_drawings_name_every_cluster_and_the_columns_that_decide(wine):
     drawing = str(model.tree_)
     assert all(f"cluster {k}: " in drawing for k in range(min(model.n_clusters_, 19)))
     few = model.describe_tree().drawn(n_clusters=3).splitlines()
-    assert len(few) == 1 + 2 + 3
-    assert " by flavanoids (" in few[1] or " by " in few[1]
+    assert len(few) == 1 + 2 * (1 + 2) + 3
+    assert few[2].startswith("│    ")
+    assert " | " in few[2]
 
 
 def test_errors_say_what_is_wrong(wine):

@@ -51,7 +51,7 @@ class TreeMixin(Mixture):
         >>> X = load_iris(as_frame=True).data
         >>> tree = MAPDP(alpha=0.3, prior="paper").fit(X).describe_tree()
         >>> str(tree.splits[-1][0])
-        'petal length (cm) (4.906 ± 0.82 | 1.462 ± 0.17)'
+        'petal length (cm): 4.906 ± 0.82 | 1.462 ± 0.17'
         """
         tree = self.tree_
         return self.mixture_.describe_tree(tree)

@@ -29,7 +29,7 @@ class Contrast(NamedTuple):
     smaller: str  # and in the smaller one
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.larger} | {self.smaller})"
+        return f"{self.name}: {self.larger} | {self.smaller}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,9 +47,9 @@ class TreeDescription:
         """Return a drawing down to so many clusters."""
         return self.tree.drawn(n_clusters, self._by_columns)
 
-    def _by_columns(self, node: int) -> str:
-        columns = [str(c) for c in self.splits[node - self.tree.n_clusters][:_NAMED] if c.nats > 0.0]
-        return f" by {', '.join(columns)}" if columns else ""
+    def _by_columns(self, node: int) -> list[str]:
+        split = self.splits[node - self.tree.n_clusters]
+        return [str(contrast) for contrast in split[:_NAMED] if contrast.nats > 0.0]
 
 
 def described_tree(

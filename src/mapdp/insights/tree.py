@@ -6,7 +6,7 @@ merges so far have lost. Nodes 0 to K - 1 are the clusters, node K + m is what m
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ from mapdp.partitions.process import Process
 SUGGESTED_SHARE = 0.1  # of the total loss: of some 40 rules the one that did no harm on 30 tables
 _MOST = 5000  # clusters: the gains of all pairs take 200 MB
 DRAWN = 20  # clusters of a drawing; more are for a plot
+
+
+class Drawn(NamedTuple):
+    """A node of a drawing."""
+
+    node: int
+    before: str  # what is drawn to the left of it ...
+    below: str  # ... and of what is below
+    is_end: bool  # whether it is drawn undivided
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,8 +73,13 @@ class ClusterTree:
         counts = np.ones(2 * self.n_clusters - 1)
         for node, pair in enumerate(self.merges, self.n_clusters):
             counts[node] = counts[pair].sum()
-        heights = np.maximum.accumulate(np.maximum(self.losses, 0.0))
-        return np.column_stack([self.merges, heights, counts[self.n_clusters :]])
+        return np.column_stack([self.merges, self.heights[self.n_clusters :], counts[self.n_clusters :]])
+
+    @property
+    def heights(self) -> np.ndarray:
+        """Return (2 K - 1,): how high each node is drawn: 0 for clusters, then losses that never drop."""
+        merged = np.maximum.accumulate(np.maximum(self.losses, 0.0))
+        return np.concatenate([np.zeros(self.n_clusters), merged])
 
     @property
     def suggested(self) -> int:
@@ -160,13 +174,14 @@ class ClusterTree:
         a, b = self.merges[node - self.n_clusters].tolist()
         return (a, b) if self.sizes[a] >= self.sizes[b] else (b, a)
 
-    def drawn(self, n_clusters: int = DRAWN, words: Callable[[int], str] | None = None) -> str:
-        """Return a drawing down to so many clusters; `words` says something of each merged node."""
-        lines = [
-            f"{before}{self._name(node)}{'' if words is None or is_end else words(node)}"
-            for node, before, is_end in self._walk(n_clusters)
-        ]
-        return "\n".join([self._head(), *lines])
+    def drawn(self, n_clusters: int = DRAWN, words: Callable[[int], list[str]] | None = None) -> str:
+        """Return a drawing down to so many clusters; `words` has lines to put below each divided node."""
+        lines = [self._head()]
+        for step in self.walk(n_clusters):
+            lines.append(f"{step.before}{self._name(step.node)}")
+            if words is not None and not step.is_end:
+                lines += [f"{step.below}│    {line}" for line in words(step.node)]
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.drawn()
@@ -178,24 +193,29 @@ class ClusterTree:
             return f"{head}."
         return f"{head}; merging them all loses {lost:.1f} nats. A suggestion: {self.suggested} clusters."
 
+    def size(self, node: int) -> str:
+        """Return in words how many rows a node has."""
+        return f"{self.sizes[node]:g} row{'s' if self.sizes[node] != 1 else ''}"
+
     def _name(self, node: int) -> str:
         """Return in a few words what a node is."""
-        size = f"{self.sizes[node]:g} row{'s' if self.sizes[node] != 1 else ''}"
+        size = self.size(node)
         if node < self.n_clusters:
             return f"cluster {node}: {size}"
         every = "all " if node == len(self.sizes) - 1 else ""
         return f"{every}{size}: split {self.losses[node - self.n_clusters]:+.1f} nats"
 
-    def _walk(self, n_clusters: int) -> Iterator[tuple[int, str, bool]]:
-        """Yield nodes from the top down, what is drawn before each, and whether it is drawn undivided."""
-        least = len(self.sizes) - min(n_clusters, self.n_clusters)  # nodes from here on are divided
-        waiting = [(len(self.sizes) - 1, "", "")]
+    def walk(self, n_clusters: int) -> Iterator[Drawn]:
+        """Yield nodes from the top down to so many clusters, of two branches the larger one first."""
+        least = len(self.sizes) - min(n_clusters, self.n_clusters)  # nodes above it are divided
+        waiting = [Drawn(len(self.sizes) - 1, "", "", least == len(self.sizes) - 1)]
         while waiting:
-            node, before, below = waiting.pop()
-            yield node, before, node <= least
-            if node > least:
-                large, small = self.branches(node)
-                waiting += [(small, f"{below}└─ ", f"{below}   "), (large, f"{below}├─ ", f"{below}│  ")]
+            step = waiting.pop()
+            yield step
+            if not step.is_end:
+                (large, small), below = self.branches(step.node), step.below
+                waiting.append(Drawn(small, f"{below}└─ ", f"{below}   ", small <= least))
+                waiting.append(Drawn(large, f"{below}├─ ", f"{below}│  ", large <= least))
 
 
 def _checked_share(share: object) -> float:
