@@ -42,21 +42,17 @@ function words() {
 }
 
 function marks() {
-  const most = found, least = tree.least, span = Math.max(1, most - least), shown = [];
-  const mark = (k, text) => {
-    const share = (k - least) / span, button = element("button", { type: "button", style: `left:calc(8px + ${share} * (100% - 16px))` }, text);
-    if (share < 0.2) button.className = "first"; else if (share > 0.8) button.className = "last";
-    if (share < 0.2) button.style.marginLeft = "-8px"; else if (share > 0.8) button.style.marginLeft = "8px";
+  const span = Math.max(1, found - tree.least), apart = (at("level").clientWidth * (found - tree.suggested)) / span;
+  const mark = (k, text, isLeft) => {
+    const share = (k - tree.least) / span, side = share < 0.2 && !isLeft ? "first" : share > 0.8 || isLeft ? "last" : "";
+    const shift = { first: "-8px", last: "8px" }[side] || "0";
+    const button = element("button", { type: "button", class: side, style: `left:calc(8px + ${share} * (100% - 16px));margin-left:${shift}` }, text);
     button.addEventListener("click", () => show(k));
-    shown.push(button);
+    return button;
   };
-  if (tree.suggested === most) mark(most, `most probable, and suggested: ${most}`);
-  else {
-    mark(tree.suggested, `suggested: ${tree.suggested}`);
-    if ((most - tree.suggested) / span > 0.45 || at("level").clientWidth * ((most - tree.suggested) / span) > 190) mark(most, `most probable: ${most}`);
-    else { shown[0].textContent = `suggested: ${tree.suggested} · most probable: ${most}`; }
-  }
-  at("level-marks").replaceChildren(...shown);
+  if (tree.suggested === found) at("level-marks").replaceChildren(mark(found, `most probable, and suggested: ${found}`));
+  else if (apart < 120) at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested} · most probable: ${found}`));
+  else at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested}`, apart < 150), mark(found, `most probable: ${found}`));
 }
 
 function layout() {
