@@ -9,8 +9,8 @@ import argparse
 import time
 
 import numpy as np
-from common import table, write
 
+from common import table, write
 from mapdp import DiagonalGaussian, DirichletProcess, Gaussian, Poisson
 from mapdp.engine.build import seated
 from mapdp.engine.merge import merge_path

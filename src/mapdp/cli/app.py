@@ -6,7 +6,7 @@ import json
 import pathlib
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -100,16 +100,11 @@ def fit(
     )
     sure, is_interrupted = job.fitted(model, features, show.ProgressLine(quiet or as_json))
     kept = model if clusters is None else model.cut(n_clusters=clusters)
-    view, title = summary.view_of(model, features, model.labels_), pathlib.Path(table).name
-    found = summary.summarise(
-        model, view, title=title, label=truth, uncertainty=sure, level=kept.n_clusters_
-    )
-    found = _with_command(found, notes)
+    about = {"title": pathlib.Path(table).name, "label": truth}
+    view, found = _found(model, features, notes, **about, uncertainty=sure, level=kept.n_clusters_)
     page = report.to_html(found)
     if kept.n_clusters_ < model.n_clusters_:
-        view = summary.view_of(kept, features, kept.labels_)
-        found = summary.summarise(kept, view, title=title, label=truth)
-        found = _with_command(found, [*notes, _note_on_cut(model, kept)])
+        view, found = _found(kept, features, [*notes, _note_on_cut(model, kept)], **about)
     labels = files.to_bytes(job.label_table(view.labels, view.probabilities), kind)
     contents = (labels, saving.to_bytes(kept), page.encode())
     out.mkdir(parents=True, exist_ok=True)
@@ -118,6 +113,14 @@ def fit(
     if is_interrupted:
         typer.echo("mapdp: interrupted; what was written is the best partition so far.", err=True)
         raise typer.Exit(130)
+
+
+def _found(
+    model: MAPDP, features: pa.Table, notes: list[str], **about: Any
+) -> tuple[summary.TableView, summary.Summary]:
+    """Return a table as its model sees it, and what there is to say about it."""
+    view = summary.view_of(model, features, model.labels_)
+    return view, _with_command(summary.summarise(model, view, **about), notes)
 
 
 def _note_on_cut(model: MAPDP, kept: MAPDP) -> str:
