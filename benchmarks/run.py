@@ -20,6 +20,7 @@ SECTIONS = {
     "bench_growth.py": "Growth",
     "bench_kernel.py": "Scoring",
     "bench_gibbs.py": "Beside Gibbs",
+    "bench_tree.py": "The tree of 1,000 clusters",
     "bench_memory.py": "Memory",
     "bench_csv.py": "A large file",
     "bench_start.py": "The first fit",

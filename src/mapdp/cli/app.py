@@ -6,18 +6,20 @@ import json
 import pathlib
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import typer
 
 from mapdp.cli import bench as timed
-from mapdp.cli import files, job, show
+from mapdp.cli import files, inputs, job, show
 from mapdp.cli.files import TroubleError
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.insights.tree import DRAWN
 from mapdp.outputs import report, saving, summary
 from mapdp.outputs.compare import compare as compare_models
+from mapdp.outputs.tree_summary import tree_as_dict
 from mapdp.outputs.writing import write_together, write_whole
 
 app = typer.Typer(
@@ -82,6 +84,9 @@ def fit(
     seconds: Annotated[
         float | None, typer.Option(min=0.001, help="end the search after so long, with the best so far")
     ] = None,
+    clusters: Annotated[
+        int | None, typer.Option(min=1, help="merge what is found down to so many clusters")
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
     force: Force = False,
@@ -91,9 +96,7 @@ def fit(
     Examples: `mapdp fit penguins.csv`, `mapdp fit visits.parquet --label diagnosis --columns visits=count`,
     `zcat big.csv.gz | mapdp fit - --out found`.
     """
-    rows, notes = files.read(table)
-    truth = None if label is None else _taken(rows, label)
-    features = rows if label is None else rows.drop_columns([label])
+    features, truth, notes = inputs.features(table, label)
     kind = files.kind_of(table)
     targets = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
     _check_free(targets, force)
@@ -107,11 +110,14 @@ def fit(
         seconds=seconds,
     )
     sure, is_interrupted = job.fitted(model, features, show.ProgressLine(quiet or as_json, seconds))
-    view = summary.view_of(model, features, model.labels_)
-    found = summary.summarise(model, view, title=pathlib.Path(table).name, label=truth, uncertainty=sure)
-    found = _with_command(found, notes)
+    kept = model if clusters is None else model.cut(n_clusters=clusters)
+    about = {"title": pathlib.Path(table).name, "label": truth}
+    view, found = _found(model, features, notes, **about, uncertainty=sure, level=kept.n_clusters_)
+    page = report.to_html(found)
+    if kept.n_clusters_ < model.n_clusters_:
+        view, found = _found(kept, features, [*notes, _note_on_cut(model, kept)], **about)
     labels = files.to_bytes(job.label_table(view.labels, view.probabilities), kind)
-    contents = (labels, saving.to_bytes(model), report.to_html(found).encode())
+    contents = (labels, saving.to_bytes(kept), page.encode())
     out.mkdir(parents=True, exist_ok=True)
     write_together(dict(zip(targets, contents, strict=True)))
     _print(found, as_json, quiet, targets)
@@ -120,12 +126,17 @@ def fit(
         raise typer.Exit(130)
 
 
-def _taken(rows: pa.Table, name: str) -> np.ndarray:
-    if name not in rows.column_names:
-        raise TroubleError(
-            f"there is no column {name!r} to score against. Hint: {', '.join(rows.column_names[:6])}."
-        )
-    return np.array(rows.column(name).to_pylist(), dtype=object)
+def _found(
+    model: MAPDP, features: pa.Table, notes: list[str], **about: Any
+) -> tuple[summary.TableView, summary.Summary]:
+    """Return a table as its model sees it, and what there is to say about it."""
+    view = summary.view_of(model, features, model.labels_)
+    return view, _with_command(summary.summarise(model, view, **about), notes)
+
+
+def _note_on_cut(model: MAPDP, kept: MAPDP) -> str:
+    lost = model.log_joint_ - kept.log_joint_
+    return f"Merged from {model.n_clusters_} clusters, whose partition is {lost:.1f} nats more probable."
 
 
 def _check_free(targets: list[pathlib.Path], force: bool) -> None:
@@ -165,7 +176,7 @@ def predict(
 
     Example: `mapdp predict found/model.mapdp new.csv --out new_labels.csv`.
     """
-    fitted, features = _model_and_table(model, table)
+    fitted, features = inputs.model_and_table(model, table)
     chances = fitted.predict_proba(features)
     best = chances.argmax(axis=1)
     labels = job.label_table(np.where(best == fitted.n_clusters_, -1, best), chances)
@@ -176,29 +187,34 @@ def predict(
     files.write_table(labels, out, files.kind_of(str(out)))
 
 
-def _model_and_table(model: pathlib.Path, table: str) -> tuple[MAPDP, pa.Table]:
-    """Return a model and the columns of a table that it was fitted with."""
-    if not model.is_file():
-        raise TroubleError(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
-    fitted, (rows, _) = saving.load(model), files.read(table)
-    names = list(getattr(fitted, "feature_names_in_", rows.column_names))
-    absent = [name for name in names if name not in rows.column_names]
-    if absent:
-        raise TroubleError(f"{table} has no column {absent[0]!r}, which the model was fitted with.")
-    return fitted, rows.select(names)
-
-
 @app.command()
 def describe(model: Model, as_json: Json = False) -> None:
     """Describe what sets the clusters of a model apart."""
-    if not model.is_file():
-        raise TroubleError(f"there is no model {model}. Hint: `mapdp fit` writes model.mapdp.")
-    clusters = saving.load(model).describe()
+    clusters = inputs.model_at(model).describe()
     if as_json:
         plain = [c._asdict() | {"features": [f._asdict() for f in c.features]} for c in clusters]
         typer.echo(json.dumps(plain))
     else:
         typer.echo(str(clusters))
+
+
+@app.command()
+def tree(
+    model: Model,
+    clusters: Annotated[int, typer.Option(min=1, help="branches at which the drawing ends")] = DRAWN,
+    as_json: Json = False,
+) -> None:
+    """Draw how the clusters of a model merge, and what sets the branches apart.
+
+    Below a split are the columns that decide it: what is typical in the larger branch | in the smaller one.
+    """
+    fitted = inputs.model_at(model)
+    if not isinstance(fitted, MAPDP):
+        raise TroubleError(
+            f"{model} holds a {type(fitted).__name__}, which has no tree. Hint: fit a MAPDP."
+        )
+    described = fitted.describe_tree()
+    typer.echo(json.dumps(tree_as_dict(described)) if as_json else described.drawn(clusters))
 
 
 @app.command("report")
@@ -211,8 +227,8 @@ def write_report(
 ) -> None:
     """Write the report of a model about a table."""
     _check_free([out], force)
-    fitted, features = _model_and_table(model, table)
-    truth = None if label is None else _taken(files.read(table)[0], label)
+    fitted, features = inputs.model_and_table(model, table)
+    truth = None if label is None else inputs.taken(files.read(table)[0], label)
     view = summary.view_of(fitted, features)
     found = summary.summarise(fitted, view, title=pathlib.Path(table).name, label=truth)
     write_whole(out, report.to_html(_with_command(found, [])).encode())
@@ -226,7 +242,7 @@ def compare(
     folds: Annotated[int, typer.Option(min=2, help="parts in which rows are left out")] = 5,
 ) -> None:
     """Compare models of one table by rows that they have not seen, as `mapdp.compare` does."""
-    fitted = [_model_and_table(path, table) for path in models]
+    fitted = [inputs.model_and_table(path, table) for path in models]
     names = [str(path) for path in models]
     comparison = compare_models([model for model, _ in fitted], fitted[0][1], n_folds=folds, names=names)
     typer.echo(str(comparison))

@@ -169,6 +169,17 @@ def log_rising(a, x):
     return body + (stirling(b8) - stirling(a8)) + log(over)
 
 
+@inlined
+def log_sitting(n, discount):
+    """Return log gamma(n - discount) - log gamma(1 - discount), for n above the discount.
+
+    It is the log weight that the prior over partitions gives to n rows that sit together.
+    """
+    if n >= 1.0:
+        return log_rising(1.0 - discount, n - 1.0)
+    return -log_rising(n - discount, 1.0 - n)
+
+
 @called
 def log_beta_step(success, failure, more_success, more_failure):
     """Return log B(a + s, b + f) - log B(a, b)."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mapdp.compiled.jit import inlined, kernel
-from mapdp.compiled.special import log_rising
+from mapdp.compiled.special import log_sitting
 from mapdp.engine.state import CHAIRS, TAKEN, State
 from mapdp.families import verbs
 from mapdp.partitions.process import Process
@@ -26,7 +26,7 @@ def log_worth_of_chair(bank, k, size, discount):
     """Return what chair k adds: log density of its rows, log prior weight of their sitting together."""
     if size == 0:
         return 0.0
-    return verbs.log_marginal(bank, k) + log_rising(1.0 - discount, size - 1.0)
+    return verbs.log_marginal(bank, k) + log_sitting(size, discount)
 
 
 @inlined

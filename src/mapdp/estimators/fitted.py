@@ -5,15 +5,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.data.columns import Schema
+from mapdp.data.columns import Column, Schema
 from mapdp.data.moments import has_gaps
 from mapdp.engine.density import log_sum, reduced_scores
+from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
 from mapdp.families import Mixed
 from mapdp.families.base import Family
+from mapdp.insights.branches import TreeDescription, described_tree
 from mapdp.insights.describe import Description, described
 from mapdp.insights.explain import Explanation, explained
 from mapdp.insights.impute import Fill, fills
+from mapdp.insights.tree import ClusterTree, tree_of
 from mapdp.partitions.process import Process
 
 
@@ -93,8 +96,24 @@ class FittedMixture(NamedTuple):
 
     def describe(self) -> Description:
         """Describe each cluster by what sets it apart."""
-        used = [self.schema.columns[j] for j in self.schema.used]
-        return described(self.family, self.bank, self.sizes, used, self.schema.labels())
+        return described(self.family, self.bank, self.sizes, self._used(), self.schema.labels())
+
+    def _used(self) -> list[Column]:
+        """Return the columns that the family describes."""
+        return [self.schema.columns[j] for j in self.schema.used]
+
+    def tree(self, labels: np.ndarray, apart: np.ndarray) -> ClusterTree:
+        """Return the tree of the clusters of these rows; `apart` marks those with a known label."""
+        return tree_of(labels, self.sizes, self.bank, self.family, self.process, apart)
+
+    def describe_tree(self, tree: ClusterTree) -> TreeDescription:
+        """Describe each branch of the tree by what sets it apart."""
+        return described_tree(tree, self.family, self.bank, self._used(), self.schema.labels())
+
+    def merged(self, into: np.ndarray) -> "FittedMixture":
+        """Return the mixture in which cluster k is part of cluster into[k]."""
+        sizes = np.bincount(into, self.sizes).astype(self.sizes.dtype)
+        return self._replace(bank=merged_bank(self.bank, into, self.family), sizes=sizes)
 
     def explain(self, numbers: np.ndarray) -> Explanation:
         """Explain why each row is where it is."""
@@ -106,9 +125,10 @@ class FittedMixture(NamedTuple):
         """Return what belongs in the gaps of each used column, in the values of the table."""
         rows = self.encoded(numbers)
         chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
-        used = [self.schema.columns[j] for j in self.schema.used]
         found = fills(self.family, self.bank, rows, chances)
-        return [self._decoded(place, *one) for place, one in enumerate(zip(used, found, strict=True))]
+        return [
+            self._decoded(place, *one) for place, one in enumerate(zip(self._used(), found, strict=True))
+        ]
 
     def _decoded(self, place: int, column: Any, fill: Fill) -> Fill:
         values = self.family.column(place).decode(fill.values[:, None])[:, 0]

@@ -22,6 +22,7 @@ from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
 from mapdp.estimators.reader import Reading, TableReader
 from mapdp.estimators.settings import Settings
+from mapdp.estimators.tree import TreeMixin
 from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
 from mapdp.partitions.process import Process
@@ -31,7 +32,7 @@ from mapdp.selection.alpha import Choice
 from mapdp.selection.structure import Models
 
 
-class MAPDP(UncertaintyMixin):
+class MAPDP(UncertaintyMixin, TreeMixin):
     """Cluster rows without saying how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
@@ -112,6 +113,8 @@ class MAPDP(UncertaintyMixin):
     cluster_sizes_ : array of shape (n_clusters_,)
     log_joint_ : float
         Exact log p(x, z) of the data and the partition, under `alpha_`.
+    tree_ : ClusterTree
+        Which clusters merge when there are to be fewer, and what that loses; see `cut`.
     alpha_ : float
         The concentration that was given or found, nan for a process without one.
     alphas_ : list of Tried

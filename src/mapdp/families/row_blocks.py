@@ -12,7 +12,7 @@ import numpy as np
 
 from mapdp.compiled.handles import Handle
 from mapdp.compiled.jit import inlined, kernel
-from mapdp.compiled.special import log_rising
+from mapdp.compiled.special import log_sitting
 from mapdp.families import verbs
 from mapdp.families.base import Bank, Family
 
@@ -146,20 +146,12 @@ def pour(bank, k, other, j, times, scratch):
 
 
 @inlined
-def _log_sitting(n, discount):
-    """Return log gamma(n - discount) - log gamma(1 - discount), for n above the discount."""
-    if n >= 1.0:
-        return log_rising(1.0 - discount, n - 1.0)
-    return -log_rising(n - discount, 1.0 - n)
-
-
-@inlined
 def _beyond_blocks(n, mass, tagged, discount):
     """Return what the prior says of so many rows beyond what it says of so many blocks."""
     if n < 0.5:
         return 0.0
     apart = _FORBIDDEN * max(tagged - 1.0, 0.0)
-    return _log_sitting(mass, discount) - _log_sitting(n, discount) - apart
+    return log_sitting(mass, discount) - log_sitting(n, discount) - apart
 
 
 @verbs.refresh.on(BlocksBank)

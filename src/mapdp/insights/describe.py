@@ -52,11 +52,17 @@ class Description(tuple[Cluster, ...]):
 
 def nats_apart(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
     """Return (K, D): by how much each cluster's cells are more probable apart than with all others."""
-    columns = Mixed.of(family)
-    rest = [together([*chairs[:k], *chairs[k + 1 :]]) for k in range(len(chairs)) if len(chairs) > 1]
-    own, everything = _log_marginals(columns, chairs), _log_marginals(columns, [together(chairs)])
-    others = _log_marginals(columns, rest) if rest else np.zeros_like(own)
-    return (own + others - everything).T
+    if len(chairs) == 1:
+        return np.zeros((1, len(chairs[0].n)))
+    rest = [together([*chairs[:k], *chairs[k + 1 :]]) for k in range(len(chairs))]
+    return nats_between(family, chairs, rest)
+
+
+def nats_between(family: Family, some: Sequence[Sums], others: Sequence[Sums]) -> np.ndarray:
+    """Return for pairs of clusters by how much the cells of each column are more probable apart."""
+    columns, both = Mixed.of(family), [together(pair) for pair in zip(some, others, strict=True)]
+    one, other, joined = (_log_marginals(columns, chairs) for chairs in (some, others, both))
+    return (one + other - joined).T
 
 
 def _log_marginals(columns: Mixed, chairs: Sequence[Sums]) -> np.ndarray:
@@ -74,17 +80,29 @@ def described(
 ) -> Description:
     """Describe each cluster by what sets it apart."""
     chairs = [family.sums(bank, k) for k in range(len(sizes))]
-    nats, overall = nats_apart(family, chairs), _typical_values(family, together(chairs), columns)
+    values = [typical_values(family, chair, columns) for chair in chairs]
+    overall = typical_values(family, together(chairs), columns)
+    return introduced(nats_apart(family, chairs), values, overall, sizes, float(sizes.sum()), names)
+
+
+def introduced(
+    nats: np.ndarray,
+    values: Sequence[list[str]],
+    overall: list[str],
+    sizes: np.ndarray,
+    total: float,
+    names: Sequence[str],
+) -> Description:
+    """Put together what sets clusters apart: nats and typical values of each, and those of all rows."""
     out = []
     for k, size in enumerate(sizes.tolist()):
-        here = _typical_values(family, chairs[k], columns)
-        features = map(Feature, names, nats[k].tolist(), here, overall)
+        features = map(Feature, names, nats[k].tolist(), values[k], overall)
         ranked = sorted(features, key=lambda feature: -feature.nats)
-        out.append(Cluster(k, size, size / float(sizes.sum()), tuple(ranked)))
+        out.append(Cluster(k, size, size / total, tuple(ranked)))
     return Description(out)
 
 
-def _typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[str]:
+def typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[str]:
     """Return in a few characters what rows with these sums are like in each column."""
     priors = Mixed.of(family).columns
     one_by_one = (sums.among(np.array([j])) for j in range(len(columns)))

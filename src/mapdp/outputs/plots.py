@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from mapdp.data import checks
 from mapdp.estimators.map_dp import MAPDP
-from mapdp.outputs import projection
+from mapdp.outputs import projection, tree_plot
 
 
 def _axes(ax: Any) -> Any:
@@ -151,6 +152,36 @@ def sensitivity(model: MAPDP, ax: Any = None) -> Any:
     ax.plot(alphas, [tried.n_clusters for tried in model.alphas_], marker="o", fillstyle="none")
     ax.plot([model.alpha_], [model.n_clusters_], marker="o", color="C0")
     ax.set(xscale="log", xlabel="alpha", ylabel="clusters")
+    return ax
+
+
+def tree(model: MAPDP, n_clusters: int = 12, ax: Any = None) -> Any:
+    """Draw the cluster tree: sizes of the branches, and the columns that decide the widest splits.
+
+    Parameters
+    ----------
+    model : MAPDP
+        Fitted.
+    n_clusters : int, default 12
+        Number of branches at which the drawing ends.
+    ax : matplotlib Axes, default None
+
+    Returns
+    -------
+    matplotlib Axes
+        Heights are losses in nats, on a scale of square roots; a dashed line is the suggested level.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mapdp import MAPDP, plots
+    >>> model = MAPDP(alpha=0.3, prior="paper").fit(load_iris().data)
+    >>> len(plots.tree(model).get_yticklabels()) == model.n_clusters_
+    True
+    """
+    checks.whole("n_clusters", n_clusters, 1)
+    ax = _axes(ax)
+    tree_plot.draw(model, n_clusters, ax)
     return ax
 
 

@@ -20,8 +20,13 @@ class Picture(NamedTuple):
     """Rows and clusters in two dimensions."""
 
     rows: np.ndarray  # (N, 2)
-    ellipses: np.ndarray  # (K, 5) centre, half axes of two standard deviations, angle in degrees
+    moments: np.ndarray  # (K, 6) of the rows of each cluster: their number, sums, sums of products
     axes: tuple[str, str]  # the columns that each direction is made of
+
+    @property
+    def ellipses(self) -> np.ndarray:
+        """Return (K, 5): centre, half axes of two standard deviations, angle in degrees."""
+        return ellipses_of(self.moments)
 
 
 def of_rows(model: MAPDP, table: Any) -> Picture:
@@ -37,9 +42,9 @@ def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray, shown: np.nd
     numbers, names = _as_numbers(model, cells[some])
     directions = _directions(numbers, labels[some])
     rows = (numbers - numbers.mean(axis=0)) @ directions
-    ellipses = [_ellipse(rows[labels[some] == k]) for k in range(model.n_clusters_)]
+    moments = [_moments(rows[labels[some] == k]) for k in range(model.n_clusters_)]
     axes = _axes(directions * numbers.std(axis=0)[:, None], names)
-    return Picture(rows[np.searchsorted(some, shown)], np.array(ellipses), axes)
+    return Picture(rows[np.searchsorted(some, shown)], np.array(moments), axes)
 
 
 def _sample(labels: np.ndarray) -> np.ndarray:
@@ -93,14 +98,27 @@ def _axes_of(X: np.ndarray) -> np.ndarray:
     return axes * signs[:, None]
 
 
-def _ellipse(rows: np.ndarray) -> np.ndarray:
-    """Return centre, half axes and angle of two standard deviations."""
-    if len(rows) < 3:
-        return np.array([*rows.mean(axis=0), 0.0, 0.0, 0.0]) if len(rows) else np.zeros(5)
-    values, vectors = np.linalg.eigh(np.cov(rows.T))
+def _moments(rows: np.ndarray) -> np.ndarray:
+    """Return the number of rows, their sums, and the sums of squares and of products."""
+    x, y = rows.T
+    return np.array([len(rows), x.sum(), y.sum(), x @ x, x @ y, y @ y])
+
+
+def ellipses_of(moments: np.ndarray) -> np.ndarray:
+    """Return centre, half axes and angle of two standard deviations, from the moments of each cluster."""
+    return np.array([_ellipse(*one) for one in moments])
+
+
+def _ellipse(n: float, x: float, y: float, xx: float, xy: float, yy: float) -> np.ndarray:
+    """Return centre, half axes and angle; fewer than three rows have no ring."""
+    if n < 3:
+        return np.array([x / max(n, 1.0), y / max(n, 1.0), 0.0, 0.0, 0.0])
+    mean = np.array([x, y]) / n
+    scatter = np.array([[xx, xy], [xy, yy]]) - n * np.outer(mean, mean)
+    values, vectors = np.linalg.eigh(scatter / (n - 1.0))
     angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
     half = 2.0 * np.sqrt(np.maximum(values, 0.0))
-    return np.array([*rows.mean(axis=0), half[1], half[0], angle])
+    return np.array([*mean, half[1], half[0], angle])
 
 
 def _axes(weights: np.ndarray, names: list[str]) -> tuple[str, str]:

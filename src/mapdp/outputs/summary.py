@@ -14,10 +14,12 @@ import numpy as np
 from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs import projection
+from mapdp.outputs.tree_summary import tree_on_map
 from mapdp.partitions.labels import adjusted_rand
 from mapdp.sampling.stability import Uncertainty
 
 _MAPPED = 4000  # rows on the map; more would only cover each other
+_LABELLED = 500_000  # rows whose labels the report holds, in some 2 MB
 _FEATURES = 8  # columns by which a cluster is introduced
 _NOVEL = 10  # rows that are listed as least like any cluster
 _STEPS = 400  # of the trace
@@ -44,6 +46,8 @@ class Summary:
     alphas: list[dict[str, Any]]  # alpha, n_clusters, log_joint
     trace: list[dict[str, Any]]  # of the climb that won: move, log_joint, n_clusters, seconds
     number: list[dict[str, Any]]  # n_clusters, probability; empty where it was not sampled
+    tree: dict[str, Any] | None  # merges, losses, nodes, splits, the level that is shown at first
+    labels: list[int]  # cluster of each row; empty where there are very many
     rows: dict[str, list]  # the map: number, x, y, cluster, probability, novelty
     ellipses: list[list[float]]  # of each cluster: centre, half axes, angle
     axes: list[str]  # what the two directions of the map are made of
@@ -76,8 +80,12 @@ def summarise(
     title: str = "table",
     label: np.ndarray | None = None,
     uncertainty: Uncertainty | None = None,
+    level: int | None = None,
 ) -> Summary:
-    """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them."""
+    """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them.
+
+    The report opens where the cluster tree has `level` clusters, None for all of them.
+    """
     shown = _some(len(view.numbers))
     picture = projection.of_numbers(model, view.numbers, view.labels, shown)
     return Summary(
@@ -88,6 +96,8 @@ def summarise(
         **_search(model),
         clusters=_clusters(model, uncertainty),
         number=_number(uncertainty),
+        tree=tree_on_map(model, picture, level),
+        labels=view.labels.tolist() if len(view.labels) <= _LABELLED else [],
         rows=_map(shown, picture.rows, view.probabilities[shown], view.labels[shown]),
         ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
         axes=list(picture.axes),

@@ -20,7 +20,7 @@ def to_html(summary: Summary) -> str:
     parts = {
         "title": html.escape(f"mapdp report: {summary.title}"),
         "style": (_FILES / "report.css").read_text(encoding="utf-8"),
-        "script": (_FILES / "report.js").read_text(encoding="utf-8"),
+        "script": "".join((_FILES / name).read_text(encoding="utf-8") for name in ("report.js", "tree.js")),
         "data": _embedded(summary),
     }
     for name, part in parts.items():

@@ -2,6 +2,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const palette = ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#ff9da6", "#79706e"];
 let chosen = null;
+const mapHeight = innerWidth < 760 ? 420 : 540; // of the tree, too, where it stands beside the map
+let level = null; // the clusters that are shown: those that were found, or fewer (tree.js)
 
 const colour = (k) => (k < palette.length ? palette[k] : `hsl(${(k * 137.5) % 360} 55% 55%)`);
 const number = (v, digits = 4) => (v === null ? "–" : Number(v.toPrecision(digits)).toLocaleString("en"));
@@ -66,7 +68,7 @@ function head() {
     + (sure ? ` (posterior probability of that number: ${percent(sure.probability)})` : "") + ".";
   const facts = [...data.notes];
   if ("nmi" in data.scored) {
-    facts.unshift(`Agreement with the ${data.scored.classes} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
+    facts.unshift(`Agreement of the ${data.n_clusters} clusters with the ${data.scored.classes} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
   }
   if (data.model) facts.push(`Model: ${data.model}.`);
   facts.push(`Log joint ${number(data.log_joint, 7)}` + (data.alpha === null ? "" : `, alpha ${number(data.alpha)}`) + `, ${data.sweeps} sweeps, ${data.seconds.toFixed(2)} s.`);
@@ -74,12 +76,11 @@ function head() {
 }
 
 function picker() {
-  const buttons = data.clusters.map((c) => belongs(
+  const buttons = level.clusters.map((c) => belongs(
     element("button", { type: "button", "aria-pressed": "false" },
-      element("span", { class: "dot", style: `background:${colour(c.number)}` }), `${c.number} (${number(c.size)})`),
+      element("span", { class: "dot", style: `background:${c.colour}` }), `${c.number} (${number(c.size)})`),
     c.number));
   at("picker").replaceChildren(...buttons);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") select(null); });
 }
 
 function scale(values, from, to) {
@@ -90,40 +91,43 @@ function scale(values, from, to) {
 }
 
 function drawMap() {
-  const narrow = at("map").clientWidth < 600, rows = data.rows;
-  const width = narrow ? 480 : 1000, height = narrow ? 520 : 560;
+  const rows = data.rows, width = Math.max(320, at("map").clientWidth), height = mapHeight;
   const svg = plot("map", width, height);
   const x = scale(rows.x, 30, width - 10), y = scale(rows.y, height - 30, 10);
-  data.ellipses.forEach(([cx, cy, a, b, angle], k) => {
+  level.clusters.forEach((c, k) => {
+    const [cx, cy, a, b, angle] = c.ellipse;
     if (a <= 0) return;
     const turn = (angle * Math.PI) / 180, points = [];
     for (let t = 0; t <= 48; t++) {
       const u = a * Math.cos((t * Math.PI) / 24), v = b * Math.sin((t * Math.PI) / 24);
       points.push(`${x(cx + u * Math.cos(turn) - v * Math.sin(turn)).toFixed(1)},${y(cy + u * Math.sin(turn) + v * Math.cos(turn)).toFixed(1)}`);
     }
-    svg.append(belongs(shape("polygon", { class: "ring", points: points.join(" "), stroke: colour(k) }), k));
+    svg.append(belongs(shape("polygon", { class: "ring", points: points.join(" "), stroke: c.colour }), k));
   });
   const radius = rows.x.length > 1500 ? 2.2 : 3.4;
   rows.x.forEach((_, i) => {
-    const dot = belongs(shape("circle", { cx: x(rows.x[i]).toFixed(1), cy: y(rows.y[i]).toFixed(1), r: radius, fill: colour(rows.cluster[i]), "fill-opacity": 0.75 }), rows.cluster[i]);
-    tip(dot, `row ${rows.number[i]}: cluster ${rows.cluster[i]}, probability ${percent(rows.probability[i])}, something new ${percent(rows.novelty[i])}`);
+    const k = level.of[rows.cluster[i]];
+    const dot = belongs(shape("circle", { cx: x(rows.x[i]).toFixed(1), cy: y(rows.y[i]).toFixed(1), r: radius, fill: level.clusters[k].colour, "fill-opacity": 0.75 }), k);
+    const chance = level.isFound ? `, probability ${percent(rows.probability[i])}` : ` (part ${rows.cluster[i]} of it)`;
+    tip(dot, `row ${rows.number[i]}: cluster ${k}${chance}, something new ${percent(rows.novelty[i])}`);
     svg.append(dot);
   });
   svg.append(shape("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, data.axes[0]));
   svg.append(shape("text", { x: -height / 2, y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, data.axes[1]));
-  at("map-hint").textContent = "The two directions in which the clusters differ most, in within-cluster standard deviations; rings hold two of them. Select a cluster here or above, and everything follows; Escape shows all.";
+  at("map-hint").textContent = "The two directions in which the clusters differ most, in within-cluster standard deviations; rings hold two of them. Select a cluster here or above, and everything follows; Escape shows all."
+    + (data.tree ? " In the tree, point at a bracket to see which columns tell its branches apart, and click it to cut there." : "");
 }
 
 function profiles() {
-  const most = Math.max(1, ...data.clusters.flatMap((c) => c.features.map((f) => f.nats)));
-  const cards = data.clusters.map((c) => {
+  const most = Math.max(1, ...level.clusters.flatMap((c) => c.features.map((f) => f.nats)));
+  const cards = level.clusters.map((c) => {
     const card = belongs(element("article", { class: "profile" }), c.number);
-    const stable = c.stability === null ? "" : `, stability ${percent(c.stability)}`;
-    card.append(element("h3", {}, element("span", { class: "dot", style: `background:${colour(c.number)}` }), `Cluster ${c.number}`, element("small", {}, `${number(c.size)} rows, ${percent(c.share)}${stable}`)));
+    const stable = c.stability == null ? "" : `, stability ${percent(c.stability)}`;
+    card.append(element("h3", {}, element("span", { class: "dot", style: `background:${c.colour}` }), `Cluster ${c.number}`, element("small", {}, `${number(c.size)} rows, ${percent(c.share)}${stable}`)));
     for (const f of c.features.slice(0, 6)) {
       const line = element("div", { class: "feature" },
         element("span", { class: "name", title: f.name }, f.name), element("span", { class: "here" }, f.here),
-        element("span", { class: "bar", style: `width:${(100 * Math.max(0, f.nats) / most).toFixed(1)}%;background:${colour(c.number)}` }),
+        element("span", { class: "bar", style: `width:${(100 * Math.max(0, f.nats) / most).toFixed(1)}%;background:${c.colour}` }),
         element("span", { class: "overall" }, `all rows: ${f.overall} · ${f.nats.toFixed(1)} nats`));
       card.append(line);
     }
@@ -133,15 +137,15 @@ function profiles() {
 }
 
 function sizes() {
-  const width = 560, height = 280, n = data.clusters.length, step = (width - 50) / n;
-  const svg = plot("sizes", width, height), top = Math.max(1, Math.log10(Math.max(...data.clusters.map((c) => c.size))));
+  const width = 560, height = 280, n = level.clusters.length, step = (width - 50) / n;
+  const svg = plot("sizes", width, height), top = Math.max(1, Math.log10(Math.max(...level.clusters.map((c) => c.size))));
   const y = (v) => height - 26 - (Math.log10(Math.max(v, 0.8)) / top) * (height - 50);
   for (let power = 0; power <= top; power++) {
     svg.append(shape("line", { class: "axis", x1: 44, x2: width, y1: y(10 ** power), y2: y(10 ** power) }));
     svg.append(shape("text", { x: 38, y: y(10 ** power) + 4, "text-anchor": "end" }, (10 ** power).toLocaleString("en")));
   }
-  data.clusters.forEach((c, i) => {
-    const bar = belongs(shape("rect", { x: 48 + i * step, width: Math.max(1, step - Math.min(6, step / 4)), y: y(c.size), height: Math.max(2, height - 24 - y(c.size)), fill: colour(c.number), rx: 2 }), c.number);
+  level.clusters.forEach((c, i) => {
+    const bar = belongs(shape("rect", { x: 48 + i * step, width: Math.max(1, step - Math.min(6, step / 4)), y: y(c.size), height: Math.max(2, height - 24 - y(c.size)), fill: c.colour, rx: 2 }), c.number);
     tip(bar, `cluster ${c.number}: ${number(c.size)} rows, ${percent(c.share)}`);
     svg.append(bar);
     if (n <= 25) svg.append(shape("text", { x: 48 + i * step + step / 2 - 3, y: height - 8, "text-anchor": "middle" }, c.number));
@@ -185,12 +189,15 @@ function tableOf(id, header, rows) {
   at(id).replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body)));
 }
 
+function novel() {
+  tableOf("novel", ["row", "cluster", "something new", "log density"], data.novel.map((r) => [r.row, level.of[r.cluster], percent(r.novelty), number(r.log_density)]));
+}
+
 function tables() {
   if (data.alphas.length) tableOf("alphas", ["alpha", "clusters", "log joint"], data.alphas.map((a) => [number(a.alpha), a.n_clusters, number(a.log_joint, 7)]));
   else at("alpha-section").hidden = true;
   if (data.starts.length > 1) tableOf("starts", ["start", "clusters", "log joint", "agreement"], data.starts.map((s, i) => [i + 1, s.n_clusters, number(s.log_joint, 7), s.agreement.toFixed(3)]));
   else at("starts-section").hidden = true;
-  tableOf("novel", ["row", "cluster", "something new", "log density"], data.novel.map((r) => [r.row, r.cluster, percent(r.novelty), number(r.log_density)]));
   tableOf("columns", ["column", "taken for", "missing", "", ""], data.columns.map((c) => [c.name, c.kind, c.missing.toLocaleString("en"), element("meter", { min: 0, max: Math.max(1, data.n_rows), value: c.missing, title: percent(c.missing / Math.max(1, data.n_rows)) }), c.note]));
   const again = at("again");
   again.append(element("pre", {}, data.made_with.code));
@@ -198,4 +205,6 @@ function tables() {
   again.append(element("p", { class: "hint" }, `mapdp ${data.made_with.mapdp}, Python ${data.made_with.python}. The same table and seed give the same clusters on any machine.`));
 }
 
-head(); picker(); drawMap(); profiles(); sizes(); numberOfClusters(); trace(); tables();
+function drawLevel() {
+  picker(); drawMap(); profiles(); sizes(); novel();
+}
