@@ -70,7 +70,7 @@ class UncertaintyMixin(Mixture):
         deadline = time.perf_counter() + limit
         n_threads = cores(n_jobs)
         rngs = generator(random_state).spawn(checks.whole("n_chains", n_chains, 1))
-        chains = sampler.started(problem, self.labels_, rngs, n_threads)
+        chains = sampler.started(problem, [self.labels_] * n_chains, rngs, n_threads)
         plan = sampler.Plan(0, 1, n_threads, listener_to_sweeps(verbose))
         samples = sampler.sample_within(chains, n_sweeps, deadline, plan)
         return uncertainty_of(self.labels_, samples)

@@ -46,10 +46,11 @@ class Sampled(NamedTuple):
 
 
 def started(
-    problem: Problem, init: object, rngs: list[np.random.Generator], n_jobs: int, *, collapsed: bool = True
+    problem: Problem, inits: list, rngs: list[np.random.Generator], n_jobs: int, **kind: Any
 ) -> list[Chain]:
-    """Return a chain for each generator, seated in threads."""
-    return _in_threads(lambda rng: Chain(problem, init, rng, collapsed=collapsed), rngs, n_jobs)
+    """Return a chain for each generator, seated in threads; `kind` says what sort of `Chain`."""
+    pairs = list(zip(inits, rngs, strict=True))
+    return _in_threads(lambda pair: Chain(problem, *pair, **kind), pairs, n_jobs)
 
 
 def _in_threads(work: Callable, items: list, n_jobs: int) -> list:
