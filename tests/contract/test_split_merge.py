@@ -84,9 +84,10 @@ WRONG = {
 
 @pytest.mark.parametrize("wrong", [None, *WRONG])
 def test_a_wrong_ratio_is_noticed_and_the_right_one_is_not(wrong, monkeypatch):
-    """Interpreted, so that the ratio can be replaced: 700 rounds of ten moves are enough for such errors."""
+    """Interpreted, so that the ratio can be replaced; 700 rounds of ten moves are enough."""
     interpreted = getattr(moves.split_merge, "py_func", moves.split_merge)
     monkeypatch.setattr("mapdp.sampling.split_merge.split_merge", interpreted)
+    monkeypatch.setattr(moves, "_ANYWHERE", 0.0)
     monkeypatch.setattr(moves, "log_ratio", WRONG.get(wrong, moves.log_ratio))
     family, process = Bernoulli(1.0, 1.0), PROCESSES["dp"]
     X = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]])

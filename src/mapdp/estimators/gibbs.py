@@ -20,9 +20,8 @@ from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.mixture import Mixture
 from mapdp.estimators.progress import listener_to_sweeps
 from mapdp.estimators.reader import TableReader
-from mapdp.estimators.settings import cores, generator
+from mapdp.estimators.settings import cores, generator, prior_to_draw_from
 from mapdp.families.base import Family
-from mapdp.partitions.concentration import GammaPrior, make_prior
 from mapdp.partitions.process import Process, make_process
 from mapdp.sampling import chains as sampler
 from mapdp.sampling.diagnostics import RafteryLewis, least_sweeps, to_arviz
@@ -177,7 +176,8 @@ class GibbsDPM(Mixture):
         -------
         self
         """
-        process, prior = make_process(self.alpha, self.discount, self.process), self._alpha_prior()
+        process = make_process(self.alpha, self.discount, self.process)
+        prior = prior_to_draw_from(self.alpha_prior, self.discount, self.process)
         self._check()
         reading = self._reader().read(read_table(self, X, reset=True))
         if not self.collapsed:
@@ -213,18 +213,6 @@ class GibbsDPM(Mixture):
         if not self.collapsed:
             checks.finite(numbers, self.schema_.names())
         return numbers
-
-    def _alpha_prior(self) -> GammaPrior | None:
-        if self.alpha_prior is None:
-            return None
-        prior = make_prior(self.alpha_prior)
-        if self.discount != 0.0 or self.process is not None or not isinstance(prior, GammaPrior):
-            raise ValueError(
-                'alpha is drawn under a Dirichlet process with alpha_prior=("gamma", shape, rate), got '
-                f"{self.alpha_prior!r}, discount={self.discount}, process={self.process!r}. "
-                "Hint: leave discount and process as they are."
-            )
-        return prior
 
     def _check(self) -> None:
         """Check the parameters that say how long to run and what to keep."""

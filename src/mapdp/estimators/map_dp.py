@@ -218,7 +218,7 @@ class MAPDP(UncertaintyMixin):
         blocks = None
         if not (sample_weight is None and groups is None and y is None):
             blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
-        self._has_row_blocks = blocks is not None
+        self._has_row_blocks, self._row_blocks = blocks is not None, blocks
         reader = TableReader(
             self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
         )

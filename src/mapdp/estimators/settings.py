@@ -11,7 +11,7 @@ from mapdp.engine import starts
 from mapdp.engine.problem import LARGE, Budget, Model
 from mapdp.engine.trace import Step
 from mapdp.families.base import Family
-from mapdp.partitions.concentration import alpha_for, make_prior
+from mapdp.partitions.concentration import GammaPrior, alpha_for, make_prior
 from mapdp.partitions.process import make_process
 from mapdp.search import climb
 from mapdp.selection.alpha import RULES
@@ -116,3 +116,17 @@ class Settings(NamedTuple):
         rngs = generator(self.random_state).spawn(self.n_init)
         in_row_order = self.random_state is None
         return climb.plan_starts(init, self.search, n_rows, rngs, in_row_order=in_row_order)
+
+
+def prior_to_draw_from(alpha_prior: Any, discount: float, process: object) -> GammaPrior | None:
+    """Return the prior that a sampler draws alpha under, None where alpha is known."""
+    if alpha_prior is None:
+        return None
+    prior = make_prior(alpha_prior)
+    if discount != 0.0 or process is not None or not isinstance(prior, GammaPrior):
+        raise ValueError(
+            'alpha is drawn under a Dirichlet process with alpha_prior=("gamma", shape, rate), got '
+            f"{alpha_prior!r}, discount={discount}, process={process!r}. "
+            "Hint: leave discount and process as they are."
+        )
+    return prior

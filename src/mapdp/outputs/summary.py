@@ -15,6 +15,7 @@ from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs import projection
 from mapdp.partitions.labels import adjusted_rand
+from mapdp.sampling.agreement import in_words
 from mapdp.sampling.stability import Uncertainty
 
 _MAPPED = 4000  # rows on the map; more would only cover each other
@@ -43,7 +44,8 @@ class Summary:
     starts: list[dict[str, Any]]  # log_joint, n_clusters, agreement
     alphas: list[dict[str, Any]]  # alpha, n_clusters, log_joint
     trace: list[dict[str, Any]]  # of the climb that won: move, log_joint, n_clusters, seconds
-    number: list[dict[str, Any]]  # n_clusters, probability; empty where it was not sampled
+    sure: str  # whether chains agree on the number of clusters, in words; empty where it was not sampled
+    number: list[dict[str, Any]]  # n_clusters, probability, words; empty where chains do not support it
     rows: dict[str, list]  # the map: number, x, y, cluster, probability, novelty
     ellipses: list[list[float]]  # of each cluster: centre, half axes, angle
     axes: list[str]  # what the two directions of the map are made of
@@ -87,6 +89,7 @@ def summarise(
         n_clusters=model.n_clusters_,
         **_search(model),
         clusters=_clusters(model, uncertainty),
+        sure="" if uncertainty is None else str(uncertainty.agreement),
         number=_number(uncertainty),
         rows=_map(shown, picture.rows, view.probabilities[shown], view.labels[shown]),
         ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
@@ -172,11 +175,13 @@ def _trace(model: MAPDP) -> list[dict[str, Any]]:
 
 
 def _number(uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
-    if uncertainty is None:
+    if uncertainty is None or not uncertainty.agreement.is_good:
         return []
-    chances = uncertainty.n_clusters_posterior
+    chances, n_effective = uncertainty.n_clusters_posterior, uncertainty.agreement.effective
     return [
-        {"n_clusters": int(k), "probability": float(chances[k])} for k in np.flatnonzero(chances > 0.005)
+        {"n_clusters": int(k), "probability": float(p), "words": in_words(p, n_effective)}
+        for k, p in enumerate(chances)
+        if p > 0.005
     ]
 
 

@@ -109,6 +109,12 @@ def sample_within(chains: list[Chain], n_sweeps: int, deadline: float, plan: Pla
     return np.concatenate([chain.samples[len(chain.samples) // 2 :] for chain in chains])
 
 
+def second_half(chains: list[Chain]) -> Chains:
+    """Return what chains visited in the second half of their sweeps."""
+    visited = gathered(chains)
+    return Chains(*[numbers[:, numbers.shape[1] // 2 :] for numbers in visited])
+
+
 def gathered(chains: list[Chain]) -> Chains:
     """Return what all chains visited, as arrays with a row per chain."""
     return Chains(
