@@ -145,7 +145,7 @@ def test_chains_start_in_four_places_and_say_whether_they_agree(fitted, monkeypa
     assert found.agreement.is_good
     assert "the chains agree: " in str(found)
     assert "100%" not in str(found.agreement)
-    stuck = model.uncertainty(X, n_sweeps=4, moves="gibbs")
+    stuck = model.uncertainty(X, n_sweeps=20, moves="gibbs")
     assert "the chains disagree (R-hat" in str(stuck)
 
 

@@ -154,7 +154,7 @@ def agreement_of(chains: Chains) -> Agreement:
     numbers = {"n_clusters": chains.n_clusters, "log_joint": chains.log_joint}
     if chains.alpha.min() < chains.alpha.max():
         numbers["alpha"] = chains.alpha
-    range_, probability = _shortest_range(np.bincount(chains.n_clusters.ravel()) / chains.n_clusters.size)
+    range_, probability = shortest_range(np.bincount(chains.n_clusters.ravel()) / chains.n_clusters.size)
     return Agreement(
         {name: split_r_hat(values) for name, values in numbers.items()},
         {name: effective_sample_size(values) for name, values in numbers.items()},
@@ -163,12 +163,12 @@ def agreement_of(chains: Chains) -> Agreement:
     )
 
 
-def _shortest_range(posterior: np.ndarray) -> tuple[tuple[int, int], float]:
-    """Return the shortest range with the usual probability, the most probable of several."""
+def shortest_range(posterior: np.ndarray, least: float = _USUAL) -> tuple[tuple[int, int], float]:
+    """Return the shortest range with such a probability, the most probable of several, and what it has."""
     below = np.append(0.0, np.cumsum(posterior))
     for width in range(1, len(posterior) + 1):
         chances = below[width:] - below[:-width]
         few = int(chances.argmax())
-        if chances[few] >= _USUAL:
+        if chances[few] >= least:
             break
     return (few, few + width - 1), float(chances[few])
