@@ -14,6 +14,7 @@ from mapdp import (
     Product,
     log_joint,
 )
+from mapdp.outputs.saving import from_bytes, to_bytes
 from mapdp.search.weighted_rows import _group_names
 from tests.contract.cases import TABLE, _table
 from tests.partitions import all_partitions
@@ -214,10 +215,12 @@ def test_every_rule_for_alpha_counts_rows_not_blocks(alpha, rng):
         assert weighted.alpha_ == pytest.approx(repeated.fit(np.repeat(X, 3, axis=0)).alpha_, rel=1e-6)
 
 
-def test_uncertainty_refuses_weights(rng):
+def test_uncertainty_of_weighted_rows_needs_the_weights(rng):
     X, _ = blobs(rng)
-    with pytest.raises(ValueError, match="does not work for fits with weights"):
-        MAPDP(weights="repeats", alpha=1.0).fit(X, sample_weight=2.0).uncertainty(X)
+    model = MAPDP(weights="repeats", alpha=1.0).fit(X, sample_weight=2.0)
+    assert model.uncertainty(X, n_sweeps=20).membership.shape == (60, model.n_clusters_ + 1)
+    with pytest.raises(ValueError, match="a saved model does not keep its weights"):
+        from_bytes(to_bytes(model)).uncertainty(X)
 
 
 def test_weights_that_look_relative_are_pointed_out(rng):

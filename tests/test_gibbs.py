@@ -140,7 +140,8 @@ def test_alpha_is_learned(blobs):
 
 def test_runs_until_raftery_and_lewis_are_content(blobs):
     rule = (0.025, 0.05, 0.9)
-    model = GibbsDPM(2.0, n_sweeps="raftery-lewis", accuracy=rule, n_chains=2, thin=3).fit(blobs)
+    model = GibbsDPM(2.0, n_sweeps="raftery-lewis", accuracy=rule, n_chains=2, thin=3, moves="gibbs")
+    model.fit(blobs)
     chains = (*model.chains_.log_joint, *model.chains_.n_clusters)
     assert model.raftery_lewis_ == [raftery_lewis(chain, *rule) for chain in chains]
     assert model.n_sweeps_ >= max(need.total for need in model.raftery_lewis_)
@@ -188,7 +189,7 @@ def test_an_outlier_does_not_spoil_the_statistics_of_a_long_chain():
 
 def test_a_chain_that_is_cut_short_warns(blobs):
     with pytest.warns(ConvergenceWarning, match="more than max_sweeps=1000"):
-        GibbsDPM(3.0, n_sweeps="raftery-lewis", max_sweeps=1000).fit(blobs)
+        GibbsDPM(3.0, n_sweeps="raftery-lewis", max_sweeps=1000, moves="gibbs").fit(blobs)
 
 
 @pytest.mark.filterwarnings("ignore:.*ArviZ is undergoing a major refactor:FutureWarning")

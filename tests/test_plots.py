@@ -58,3 +58,12 @@ def test_a_callback_sees_every_step_and_can_end_the_fit(wine):
     assert len(ended.trace_) == 1
     assert not ended.converged_
     assert ended.labels_.shape == (178,)
+
+
+def test_pairs_are_drawn_cluster_by_cluster():
+    labels = np.array([0, 1, 0, 1, 0, 1])
+    ax = plots.coclustering((labels[:, None] == labels[None, :]).astype(float))
+    drawn = np.asarray(ax.images[0].get_array())
+    assert np.abs(np.diff(drawn[0])).sum() == 1.0  # one edge: rows of a cluster are neighbours
+    with pytest.raises(ValueError, match="up to 5000 rows, got 5001"):
+        plots.coclustering(np.zeros((5001, 1)))

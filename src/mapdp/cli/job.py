@@ -51,7 +51,7 @@ def _uncertainty(model: MAPDP, features: pa.Table) -> Any:
     """Return how sure the clusters are, where that takes a few seconds at most."""
     if features.num_rows > _SURE_ROWS:
         return None
-    return model.uncertainty(features, n_sweeps=200, seconds=_SURE_SECONDS, random_state=0)
+    return model.uncertainty(features, n_sweeps=1000, seconds=_SURE_SECONDS, random_state=0)
 
 
 def label_table(labels: np.ndarray, chances: np.ndarray) -> pa.Table:

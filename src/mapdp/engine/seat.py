@@ -33,12 +33,10 @@ def _sit(k, state):
     """Let the row in hand sit down on chair k."""
     seats, bank, work = state
     verbs.insert(bank, k, work.x, work.scratch)
-    verbs.refresh(bank, k)
     seats.sizes[k] += 1
-    seats.log_join[k] = log(seats.sizes[k] - seats.discount)
+    reprice(k, state)
     if seats.sizes[k] == 1:
-        seats.counters[TAKEN] += 1
-        _prepare_open_chair(seats)
+        take_chair(seats)
 
 
 @inlined
@@ -48,14 +46,36 @@ def _stand(k, state):
     seats.sizes[k] -= 1
     if seats.sizes[k] > 0:
         verbs.remove(bank, k, work.x, work.scratch)
-        seats.log_join[k] = log(seats.sizes[k] - seats.discount)
+        reprice(k, state)
     else:
-        verbs.clear(bank, k)
-        seats.log_join[k] = -np.inf
-        seats.counters[TAKEN] -= 1
-        seats.counters[EMPTIED] += 1
-        _prepare_open_chair(seats)
+        free_chair(k, state)
+
+
+@inlined
+def reprice(k, state):
+    """Bring the cached predictive and the prior weight of a taken chair up to date."""
+    seats = state.seats
+    verbs.refresh(state.chairs, k)
+    seats.log_join[k] = log(seats.sizes[k] - seats.discount)
+
+
+@inlined
+def take_chair(seats):
+    """Count the open chair as taken, and offer another one."""
+    seats.counters[TAKEN] += 1
+    _prepare_open_chair(seats)
+
+
+@inlined
+def free_chair(k, state):
+    """Make chair k empty, which nobody sits on any more."""
+    seats, bank = state.seats, state.chairs
+    verbs.clear(bank, k)
     verbs.refresh(bank, k)
+    seats.log_join[k] = -np.inf
+    seats.counters[TAKEN] -= 1
+    seats.counters[EMPTIED] += 1
+    _prepare_open_chair(seats)
 
 
 @inlined

@@ -4,6 +4,7 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.engine.build import seated
+from mapdp.engine.problem import Problem
 from mapdp.engine.propose import guess_buffers, guess_by_seeds
 from mapdp.engine.state import State, new_state
 from mapdp.families.base import Family
@@ -35,10 +36,23 @@ def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
     return ["single", "singletons", *[rng.integers(0, n, size=n_rows) for n in n_parts]]
 
 
-def around_seeds(rows_for_guesses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return labels that put each row with the nearest of many seeds, in whitened columns."""
+def scattered(problem: Problem, labels: np.ndarray, n: int, rng: np.random.Generator) -> list[object]:
+    """Return n different places for chains: a partition, one cluster, half as many clusters, at random.
+
+    The coarse one divides rows around few seeds; the random ones have twice as many clusters.
+    """
+    k, n_rows = int(labels.max()) + 1, len(labels)
+    coarse = around_seeds(problem.rows_for_guesses, rng, max(2, k // 2))
+    at_random = [rng.integers(0, 2 * k + 1, size=n_rows) for _ in range(n)]
+    return [labels, "single", coarse, *at_random][:n]
+
+
+def around_seeds(
+    rows_for_guesses: np.ndarray, rng: np.random.Generator, n_seeds: int = _SEEDS
+) -> np.ndarray:
+    """Return labels that put each row with the nearest of some seeds, in whitened columns."""
     n_rows, n_columns = rows_for_guesses.shape
     buffers = guess_buffers(n_rows, n_columns)
-    uniforms = rng.random(min(_SEEDS, n_rows))
+    uniforms = rng.random(min(n_seeds, n_rows))
     guess_by_seeds(rows_for_guesses, np.arange(n_rows, dtype=np.int32), uniforms, buffers)
     return compact(buffers.guess)

@@ -5,29 +5,24 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp.data.frames import read_table
 from mapdp.engine.joint import state_log_joint
-from mapdp.engine.problem import Problem
-from mapdp.engine.state import predictive_bank
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
 from mapdp.estimators.doubts import doubts
-from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
-from mapdp.estimators.reader import Reading, TableReader
+from mapdp.estimators.reader import TableReader
 from mapdp.estimators.settings import Settings
 from mapdp.estimators.tree import TreeMixin
 from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
 from mapdp.partitions.process import Process
-from mapdp.search.run import Found
-from mapdp.search.weighted_rows import RowBlocks, by_rows, row_blocks
+from mapdp.search.weighted_rows import row_blocks
 from mapdp.selection.alpha import Choice
 from mapdp.selection.structure import Models
 
@@ -234,7 +229,7 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         blocks = None
         if not (sample_weight is None and groups is None and y is None):
             blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
-        self._has_row_blocks = blocks is not None
+        self._has_row_blocks, self._row_blocks = blocks is not None, blocks
         reader = TableReader(
             self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
         )
@@ -246,7 +241,10 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
-        self._keep_found(choice.best, fit.reading, fit.problem(), blocks)
+        kept = fit.kept(choice.best)
+        if kept.known_labels is not None:
+            self.known_labels_ = kept.known_labels
+        self._keep(kept.mixture, kept.labels)
         return self
 
     @property
@@ -283,22 +281,3 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         self.inits_ = [one._replace(log_joint=one.log_joint - log_units) for one in starts]
         self.alphas_ = [one._replace(log_joint=one.log_joint - log_units) for one in choice.tried]
         self.alpha_ = getattr(best.process, "alpha", math.nan)
-
-    def _keep_found(
-        self, best: Found, reading: Reading, problem: Problem, blocks: RowBlocks | None
-    ) -> None:
-        """Store the mixture and the labels; rows that count for nothing are given a cluster last."""
-        schema, family = reading.schema, reading.family
-        if blocks is None:
-            self._keep(FittedMixture.of(schema, family, best.process, best.state), best.state.labels)
-            return
-        found = by_rows(best, problem, reading.rows, blocks)
-        bank = predictive_bank(found.bank, family, len(found.sizes))
-        mixture = FittedMixture(schema, family, best.process.counted_as(None), bank, found.sizes)
-        labels = np.empty(len(reading.rows), dtype=np.int32)
-        labels[blocks.rows] = found.labels
-        others = np.setdiff1d(np.arange(len(labels)), blocks.rows)
-        if len(others):
-            labels[others] = mixture.scores(reading.rows[others], lambda s: s[:, :-1].argmax(axis=1))
-        self.known_labels_ = blocks.named(found.known)
-        self._keep(mixture, labels)

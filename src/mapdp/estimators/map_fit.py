@@ -7,6 +7,8 @@ import numpy as np
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated
 from mapdp.engine.problem import LARGE, Budget, Problem
+from mapdp.engine.state import predictive_bank
+from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.reader import Reading
 from mapdp.estimators.settings import Settings, generator
@@ -15,11 +17,19 @@ from mapdp.families.base import Family
 from mapdp.search.climb import SAMPLE, Start, joined_by_all, search
 from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
-from mapdp.search.weighted_rows import RowBlocks, of_blocks
+from mapdp.search.weighted_rows import RowBlocks, by_rows, of_blocks
 from mapdp.selection import alpha as selection
 from mapdp.selection.coordinates import rows_to_guess_by
 from mapdp.selection.prior import LearningTable
 from mapdp.selection.structure import Chosen, choose
+
+
+class Kept(NamedTuple):
+    """What an estimator keeps of an outcome."""
+
+    mixture: FittedMixture
+    labels: np.ndarray  # (N,) of all rows, also of those that count for nothing
+    known_labels: np.ndarray | None = None  # of each cluster, where weights, groups or labels were given
 
 
 class MapFit(NamedTuple):
@@ -132,3 +142,19 @@ class MapFit(NamedTuple):
     def _init(self) -> Any:
         init = self.settings.init
         return init if self.blocks is None or isinstance(init, str) else self.blocks.of_blocks(init)
+
+    def kept(self, best: Found) -> Kept:
+        """Return the mixture that an outcome is; rows that count for nothing are given a cluster last."""
+        reading, blocks = self.reading, self.blocks
+        schema, family, rows = reading.schema, reading.family, reading.rows
+        if blocks is None:
+            return Kept(FittedMixture.of(schema, family, best.process, best.state), best.state.labels)
+        found = by_rows(best, self.problem(), rows, blocks)
+        bank = predictive_bank(found.bank, family, len(found.sizes))
+        mixture = FittedMixture(schema, family, best.process.counted_as(None), bank, found.sizes)
+        labels = np.empty(len(rows), dtype=np.int32)
+        labels[blocks.rows] = found.labels
+        others = np.setdiff1d(np.arange(len(labels)), blocks.rows)
+        if len(others):
+            labels[others] = mixture.scores(rows[others], lambda s: s[:, :-1].argmax(axis=1))
+        return Kept(mixture, labels, blocks.named(found.known))

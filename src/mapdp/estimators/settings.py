@@ -11,7 +11,7 @@ from mapdp.engine import starts
 from mapdp.engine.problem import LARGE, Budget, Model
 from mapdp.engine.trace import Step
 from mapdp.families.base import Family
-from mapdp.partitions.concentration import alpha_for, make_prior
+from mapdp.partitions.concentration import GammaPrior, alpha_for, make_prior
 from mapdp.partitions.process import make_process
 from mapdp.search import climb
 from mapdp.selection.alpha import RULES
@@ -121,10 +121,24 @@ class Settings(NamedTuple):
     def plan(self, n_rows: int, init: Any) -> climb.Plan:
         """Return how the rows are searched; without a seed the first start seats them in row order."""
         is_open = self.n_init == "auto"
-        rngs = generator(self.random_state).spawn(_MOST_STARTS if is_open else self.n_init)
+        rngs = generator(self.random_state).spawn(_MOST_STARTS if is_open else int(self.n_init))
         in_row_order = self.random_state is None
         starts = climb.plan_starts(init, self.search, n_rows, rngs, in_row_order=in_row_order)
         is_plain = self.search == "split-merge" and isinstance(init, str) and init == "sequential"
         if is_open and (n_rows > LARGE or not is_plain):
             starts = starts[:1]
         return climb.Plan(self.search, starts, effective_n_jobs(self.n_jobs), is_open)
+
+
+def prior_to_draw_from(alpha_prior: Any, discount: float, process: object) -> GammaPrior | None:
+    """Return the prior that a sampler draws alpha under, None where alpha is known."""
+    if alpha_prior is None:
+        return None
+    prior = make_prior(alpha_prior)
+    if discount != 0.0 or process is not None or not isinstance(prior, GammaPrior):
+        raise ValueError(
+            'alpha is drawn under a Dirichlet process with alpha_prior=("gamma", shape, rate), got '
+            f"{alpha_prior!r}, discount={discount}, process={process!r}. "
+            "Hint: leave discount and process as they are."
+        )
+    return prior

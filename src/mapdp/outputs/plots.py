@@ -7,6 +7,10 @@ import numpy as np
 from mapdp.data import checks
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs import projection, tree_plot
+from mapdp.sampling.similarity import coclustering as pairs_in
+from mapdp.sampling.similarity import order_by_similarity
+
+_MOST_PAIRED = 5000  # rows; more are finer than a screen, and their tree takes minutes
 
 
 def _axes(ax: Any) -> Any:
@@ -183,6 +187,47 @@ def tree(model: MAPDP, n_clusters: int = 12, ax: Any = None) -> Any:
     ax = _axes(ax)
     tree_plot.draw(model, n_clusters, ax)
     return ax
+
+
+def coclustering(similarity: Any, ax: Any = None) -> Any:
+    """Draw how often each pair of rows shares a cluster; rows are ordered by a tree of that similarity.
+
+    Parameters
+    ----------
+    similarity : Uncertainty, GibbsDPM or array of shape (N, N)
+        What `model.uncertainty(X)` returns, a fitted sampler, or a matrix of probabilities; up to 5,000
+        rows.
+    ax : matplotlib Axes, default None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mapdp import MAPDP, plots
+    >>> X = load_iris().data
+    >>> ax = plots.coclustering(MAPDP(alpha=0.3).fit(X).uncertainty(X, n_sweeps=50))
+    >>> ax.images[0].get_array().shape
+    (150, 150)
+    """
+    together = _similarity(similarity)
+    order, ax = order_by_similarity(together), _axes(ax)
+    picture = ax.imshow(together[np.ix_(order, order)], vmin=0.0, vmax=1.0, cmap="Blues")
+    ax.figure.colorbar(picture, ax=ax, label="probability of sharing a cluster")
+    ax.set(xlabel="rows, in the order of a tree", xticks=[], yticks=[])
+    return ax
+
+
+def _similarity(source: Any) -> np.ndarray:
+    samples = getattr(source, "samples", getattr(source, "samples_", None))
+    n_rows = len(source) if samples is None else samples.shape[1]
+    if n_rows > _MOST_PAIRED:
+        raise ValueError(
+            f"a matrix is drawn for up to {_MOST_PAIRED} rows, got {n_rows}. Hint: draw some of the rows."
+        )
+    return np.asarray(source) if samples is None else pairs_in(samples)
 
 
 def _colours(model: MAPDP) -> np.ndarray:

@@ -16,6 +16,7 @@ from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs import projection
 from mapdp.outputs.tree_summary import tree_on_map
 from mapdp.partitions.labels import adjusted_rand
+from mapdp.sampling.agreement import in_words
 from mapdp.sampling.stability import Uncertainty
 
 _MAPPED = 4000  # rows on the map; more would only cover each other
@@ -45,7 +46,8 @@ class Summary:
     starts: list[dict[str, Any]]  # log_joint, n_clusters, agreement
     alphas: list[dict[str, Any]]  # alpha, n_clusters, log_joint
     trace: list[dict[str, Any]]  # of the climb that won: move, log_joint, n_clusters, seconds
-    number: list[dict[str, Any]]  # n_clusters, probability; empty where it was not sampled
+    sure: str  # whether chains agree on the number of clusters, in words; empty where it was not sampled
+    number: list[dict[str, Any]]  # n_clusters, probability, words; empty where chains do not support it
     tree: dict[str, Any] | None  # merges, losses, nodes, splits, the level that is shown at first
     labels: list[int]  # cluster of each row; empty where there are very many
     rows: dict[str, list]  # the map: number, x, y, cluster, probability, novelty
@@ -95,6 +97,7 @@ def summarise(
         n_clusters=model.n_clusters_,
         **_search(model),
         clusters=_clusters(model, uncertainty),
+        sure="" if uncertainty is None else str(uncertainty.agreement),
         number=_number(uncertainty),
         tree=tree_on_map(model, picture, level),
         labels=view.labels.tolist() if len(view.labels) <= _LABELLED else [],
@@ -182,11 +185,13 @@ def _trace(model: MAPDP) -> list[dict[str, Any]]:
 
 
 def _number(uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
-    if uncertainty is None:
+    if uncertainty is None or not uncertainty.agreement.is_good:
         return []
-    chances = uncertainty.n_clusters_posterior
+    chances, n_effective = uncertainty.n_clusters_posterior, uncertainty.agreement.effective
     return [
-        {"n_clusters": int(k), "probability": float(chances[k])} for k in np.flatnonzero(chances > 0.005)
+        {"n_clusters": int(k), "probability": float(p), "words": in_words(p, n_effective)}
+        for k, p in enumerate(chances)
+        if p > 0.005
     ]
 
 

@@ -46,10 +46,11 @@ class Sampled(NamedTuple):
 
 
 def started(
-    problem: Problem, init: object, rngs: list[np.random.Generator], n_jobs: int, *, collapsed: bool = True
+    problem: Problem, inits: list, rngs: list[np.random.Generator], n_jobs: int, **kind: Any
 ) -> list[Chain]:
-    """Return a chain for each generator, seated in threads."""
-    return _in_threads(lambda rng: Chain(problem, init, rng, collapsed=collapsed), rngs, n_jobs)
+    """Return a chain for each generator, seated in threads; `kind` says what sort of `Chain`."""
+    pairs = list(zip(inits, rngs, strict=True))
+    return _in_threads(lambda pair: Chain(problem, *pair, **kind), pairs, n_jobs)
 
 
 def _in_threads(work: Callable, items: list, n_jobs: int) -> list:
@@ -106,6 +107,12 @@ def sample_within(chains: list[Chain], n_sweeps: int, deadline: float, plan: Pla
             for chain in chains:
                 chain.samples = chain.samples[::2]
     return np.concatenate([chain.samples[len(chain.samples) // 2 :] for chain in chains])
+
+
+def second_half(chains: list[Chain]) -> Chains:
+    """Return what chains visited in the second half of their sweeps."""
+    visited = gathered(chains)
+    return Chains(*[numbers[:, numbers.shape[1] // 2 :] for numbers in visited])
 
 
 def gathered(chains: list[Chain]) -> Chains:

@@ -1,6 +1,8 @@
 """What samples of a partition have in common: who sits with whom, how many clusters there are."""
 
 import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 _MOST_ROWS = 20_000  # the matrix then takes 1.6 GB
 
@@ -18,6 +20,14 @@ def coclustering(samples: np.ndarray) -> np.ndarray:
         together += labels[:, None] == labels[None, :]
     together /= np.float32(len(samples))
     return together
+
+
+def order_by_similarity(together: np.ndarray) -> np.ndarray:
+    """Return an order of rows in which those that share a cluster are neighbours: the leaves of a tree."""
+    if len(together) < 2:
+        return np.arange(len(together))
+    apart = 1.0 - np.asarray(together, dtype=np.float64)
+    return leaves_list(linkage(squareform(apart, checks=False), method="average"))
 
 
 def share_of_each(numbers: np.ndarray) -> np.ndarray:

@@ -12,7 +12,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
-from mapdp.sampling.similarity import share_of_each
+from mapdp.data import checks
+from mapdp.sampling.agreement import Agreement
+from mapdp.sampling.similarity import coclustering, share_of_each
+from mapdp.sampling.summary_partition import CredibleBall, credible_ball, summary_partition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,29 +33,86 @@ class Uncertainty:
         it: 1 where every sample has that very cluster.
     n_clusters_posterior : array
         Entry k is the posterior probability of k clusters.
-    n_samples : int
-        Number of samples behind all this.
+    samples : array of shape (S, N)
+        The partitions behind all this, chain after chain; clusters are numbered by falling size. Rows that
+        counted for nothing in the fit are left out, here and in what follows from samples.
+    agreement : Agreement
+        Whether the chains agree: `r_hat` and `n_effective` of the number of clusters and the log joint;
+        prints as a sentence.
     """
 
     membership: np.ndarray
     entropy: np.ndarray
     stability: np.ndarray
     n_clusters_posterior: np.ndarray
-    n_samples: int
+    samples: np.ndarray
+    agreement: Agreement
+
+    @property
+    def n_samples(self) -> int:
+        """Return the number of samples behind all this."""
+        return len(self.samples)
 
     def __str__(self) -> str:
-        likely = np.argsort(-self.n_clusters_posterior, kind="stable")[:3]
-        posterior = self.n_clusters_posterior
-        numbers = ", ".join(f"{k} ({posterior[k]:.0%})" for k in likely if posterior[k] >= 0.01)
         unsure = (self.membership.max(axis=1) < 0.5).mean()
         return (
-            f"{self.n_samples} samples; number of clusters most likely {numbers}; "
+            f"{self.n_samples} samples; {self.agreement}; "
             f"stability from {self.stability.min():.2f} to {self.stability.max():.2f}; "
             f"{unsure:.0%} of the rows have no cluster with a probability above 1/2"
         )
 
+    def among(self, n_rows: int, rows: np.ndarray) -> "Uncertainty":
+        """Return the same for a table of more rows; of the others nothing is known."""
+        membership = np.full((n_rows, self.membership.shape[1]), np.nan, dtype=np.float32)
+        entropy = np.full(n_rows, np.nan)
+        membership[rows], entropy[rows] = self.membership, self.entropy
+        return dataclasses.replace(self, membership=membership, entropy=entropy)
 
-def uncertainty_of(labels: np.ndarray, samples: np.ndarray) -> Uncertainty:
+    def coclustering(self) -> np.ndarray:
+        """Return the probability that two rows share a cluster, for all pairs of rows."""
+        return coclustering(self.samples)
+
+    def summary_partition(self, loss: str = "vi", random_state: int | None = None) -> np.ndarray:
+        """Return the partition that minimises the expected loss over the samples.
+
+        The most probable partition may be unlike all others; this one is as close as can be to what the
+        posterior has in common.
+
+        Parameters
+        ----------
+        loss : {"vi", "binder"}, default "vi"
+            The variation of information, or the share of pairs of rows on which partitions differ.
+        random_state : int or None, default None
+            Seed of the search; None is always the same one.
+
+        Returns
+        -------
+        array of shape (N,)
+            Clusters are numbered by falling size.
+        """
+        return summary_partition(self.samples, loss, np.random.default_rng(random_state or 0))
+
+    def credible_ball(self, labels: np.ndarray | None = None, probability: float = 0.95) -> CredibleBall:
+        """Return how far the posterior reaches around a partition, by the variation of information.
+
+        Parameters
+        ----------
+        labels : array of shape (N,), default None
+            The centre of the ball; None is `summary_partition()`.
+        probability : float, default 0.95
+            What the ball holds.
+
+        Returns
+        -------
+        CredibleBall
+        """
+        if not 0.0 < probability <= 1.0:
+            raise ValueError(f"probability must be from 0 to 1, got {probability}. Hint: try 0.95.")
+        given = self.summary_partition() if labels is None else labels
+        return credible_ball(checks.partition(given, self.samples.shape[1]), self.samples, probability)
+
+
+def uncertainty_of(labels: np.ndarray, samples: np.ndarray, agreement: Agreement) -> Uncertainty:
     """Judge a partition by samples of partitions; clusters of all of them are numbered 0, 1, ..."""
     sizes = np.bincount(labels)
     membership = np.zeros((len(labels), len(sizes) + 1), dtype=np.float32)
@@ -64,7 +124,8 @@ def uncertainty_of(labels: np.ndarray, samples: np.ndarray) -> Uncertainty:
     membership /= len(samples)
     entropy = entr(membership).sum(axis=1)
     counts = samples.max(axis=1).astype(np.int64) + 1
-    return Uncertainty(membership, entropy, stability / len(samples), share_of_each(counts), len(samples))
+    posterior = share_of_each(counts)
+    return Uncertainty(membership, entropy, stability / len(samples), posterior, samples, agreement)
 
 
 def _paired(resemblance: np.ndarray) -> np.ndarray:

@@ -62,10 +62,9 @@ function select(k) {
 function head() {
   at("title").textContent = data.title;
   const used = data.columns.filter((c) => !["constant", "identifier", "empty", "ignore"].includes(c.kind)).length;
-  const sure = data.number.find((n) => n.n_clusters === data.n_clusters);
   at("lead").textContent = `${data.n_rows.toLocaleString("en")} rows, ${used} of ${data.columns.length} columns used: `
     + `${data.n_clusters} cluster${data.n_clusters === 1 ? "" : "s"}`
-    + (sure ? ` (posterior probability of that number: ${percent(sure.probability)})` : "") + ".";
+    + (data.sure ? `. How many: ${data.sure}` : "") + ".";
   const facts = [...data.notes];
   if ("nmi" in data.scored) {
     facts.unshift(`Agreement of the ${data.n_clusters} clusters with the ${data.scored.classes} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
@@ -155,14 +154,14 @@ function sizes() {
 function numberOfClusters() {
   if (!data.number.length) { at("number-section").hidden = true; return; }
   const width = 560, height = 280, svg = plot("number", width, height), n = data.number.length, step = (width - 50) / n;
-  at("number-hint").textContent = "Posterior probability of each number of clusters, from a Gibbs sampler that started with this partition.";
+  at("number-hint").textContent = `Posterior probability of each number of clusters, from chains that started at this partition and elsewhere: ${data.sure}.`;
   const most = Math.max(...data.number.map((d) => d.probability));
   data.number.forEach((d, i) => {
     const h = (d.probability / most) * (height - 60);
     const bar = shape("rect", { x: 40 + i * step, width: Math.max(1, step - 6), y: height - 26 - h, height: h, rx: 2, fill: d.n_clusters === data.n_clusters ? "var(--mark)" : "var(--soft)" });
-    tip(bar, `${d.n_clusters} clusters: ${percent(d.probability)}`);
+    tip(bar, `${d.n_clusters} clusters: ${d.words}`);
     svg.append(bar, shape("text", { x: 40 + i * step + step / 2 - 3, y: height - 8, "text-anchor": "middle" }, d.n_clusters));
-    svg.append(shape("text", { x: 40 + i * step + step / 2 - 3, y: height - 32 - h, "text-anchor": "middle" }, percent(d.probability)));
+    svg.append(shape("text", { x: 40 + i * step + step / 2 - 3, y: height - 32 - h, "text-anchor": "middle" }, d.words));
   });
 }
 
