@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mapdp.compiled.handles import copied
+from mapdp.families import verbs
 from mapdp.partitions.process import Process
 
 
@@ -21,17 +23,28 @@ def all_partitions(n: int) -> Iterator[np.ndarray]:
 
 
 class ExactModel:
-    """log p(x, z) from marginals of subsets of rows, each computed once."""
+    """log p(x, z) from marginals of subsets of rows, each computed once by interpreted verbs."""
 
     def __init__(self, family, process: Process, X: np.ndarray) -> None:
-        self.family, self.process, self.X = family, process, X
+        self.process, self._scratch = process, family.scratch()
+        self._rows = family.encode(np.asarray(X, dtype=np.float64)) - family.origin
+        self._banks = {(): family.bank(1)}
         self._marginals: dict[tuple[int, ...], float] = {}
         self._priors: dict[tuple[int, ...], float] = {}
 
     def log_marginal(self, rows: tuple[int, ...]) -> float:
+        """Do what the family's `log_marginal` does with these rows, in increasing order."""
         if rows not in self._marginals:
-            self._marginals[rows] = self.family.log_marginal(self.X[list(rows)])
+            self._marginals[rows] = float(verbs.log_marginal(self._holding(rows), 0))
         return self._marginals[rows]
+
+    def _holding(self, rows: tuple[int, ...]):
+        """Return a bank whose first chair has the statistics of rows: of all but the last, and of that."""
+        if rows not in self._banks:
+            bank = copied(self._holding(rows[:-1]))
+            verbs.insert(bank, 0, self._rows[rows[-1]], self._scratch)
+            self._banks[rows] = bank
+        return self._banks[rows]
 
     def log_prior(self, sizes: tuple[int, ...]) -> float:
         if sizes not in self._priors:
