@@ -18,13 +18,13 @@ from mapdp.search.moves.regroup import trial_room
 from mapdp.search.run import Found, Run
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
 from tests.data import UCI, uci
-from tests.partitions import ExactModel, all_partitions, clusters_of
+from tests.partitions import ExactModel, SetsOfRows, all_partitions, clusters_of
 
 PARTITIONS_OF_7 = [clusters_of(labels) for labels in all_partitions(7)]
 
 
 def best_of_all_partitions(case, process, X):
-    exact = ExactModel(case.family, process, X)
+    exact = ExactModel(SetsOfRows(case.family, X), process)
     return max(map(exact.log_joint_of, PARTITIONS_OF_7))
 
 
