@@ -1,9 +1,12 @@
 """Exact oracles: every partition of a few rows, and the algorithm written as the paper prints it."""
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
 
+from mapdp.compiled.lanes import LANES
+from mapdp.families import verbs
 from mapdp.partitions.process import Process
 
 
@@ -20,18 +23,49 @@ def all_partitions(n: int) -> Iterator[np.ndarray]:
     yield from extend([], 0)
 
 
-class ExactModel:
-    """log p(x, z) from marginals of subsets of rows, each computed once."""
+class SetsOfRows:
+    """Statistics of sets of rows and what follows from them, by interpreted verbs; each worked out once."""
 
-    def __init__(self, family, process: Process, X: np.ndarray) -> None:
-        self.family, self.process, self.X = family, process, X
+    def __init__(self, family, X: np.ndarray) -> None:
+        self._family, self._scratch = family, family.scratch()
+        self._rows = family.encode(np.asarray(X, dtype=np.float64)) - family.origin
+        self._banks = {(): family.bank(1)}
+        self._fresh = {()}  # sets whose predictive has been worked out
         self._marginals: dict[tuple[int, ...], float] = {}
-        self._priors: dict[tuple[int, ...], float] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _holding(self, rows: tuple[int, ...]):
+        """Return a bank whose first chair has the statistics of rows: of all but the last, and of that."""
+        if rows not in self._banks:
+            bank = copy.deepcopy(self._holding(rows[:-1]))
+            verbs.insert(bank, 0, self._rows[rows[-1]], self._scratch)
+            self._banks[rows] = bank
+        return self._banks[rows]
 
     def log_marginal(self, rows: tuple[int, ...]) -> float:
+        """Do what the family's `log_marginal` does."""
         if rows not in self._marginals:
-            self._marginals[rows] = self.family.log_marginal(self.X[list(rows)])
+            self._marginals[rows] = float(verbs.log_marginal(self._holding(rows), 0))
         return self._marginals[rows]
+
+    def log_predictive(self, i: int, rows: tuple[int, ...]) -> float:
+        """Do what the family's `log_predictive` does, for row i given others."""
+        bank, scores = self._holding(rows), np.zeros(LANES)
+        if rows not in self._fresh:
+            verbs.refresh(bank, 0)
+            self._fresh.add(rows)
+        verbs.log_predictive(bank, self._rows[i], 1, scores, self._scratch)
+        return float(scores[0])
+
+
+class ExactModel:
+    """log p(x, z) from marginals of sets of rows."""
+
+    def __init__(self, sets: SetsOfRows, process: Process) -> None:
+        self.sets, self.process = sets, process
+        self._priors: dict[tuple[int, ...], float] = {}
 
     def log_prior(self, sizes: tuple[int, ...]) -> float:
         if sizes not in self._priors:
@@ -42,7 +76,7 @@ class ExactModel:
         return self.log_joint_of(clusters_of(labels))
 
     def log_joint_of(self, clusters: tuple[tuple[int, ...], ...]) -> float:
-        likelihood = sum(map(self.log_marginal, clusters))
+        likelihood = sum(map(self.sets.log_marginal, clusters))
         return likelihood + self.log_prior(tuple(sorted(map(len, clusters))))
 
 
@@ -60,16 +94,16 @@ def canonical(labels: np.ndarray) -> tuple[int, ...]:
     return tuple(names.setdefault(int(k), len(names)) for k in labels)
 
 
-def naive_sweep(family, process: Process, X: np.ndarray, labels: np.ndarray, order) -> np.ndarray:
-    """Visit rows in order; statistics are worked out from the rows every time; -1 is standing."""
+def naive_sweep(sets: SetsOfRows, process: Process, labels: np.ndarray, order) -> np.ndarray:
+    """Visit rows in order; statistics are those of the rows of each chair; -1 is standing."""
     labels = labels.copy()
     for i in order:
-        others = np.flatnonzero((labels >= 0) & (np.arange(len(X)) != i))
+        others = np.flatnonzero((labels >= 0) & (np.arange(len(sets)) != i))
         chairs = np.unique(labels[others])
-        members = [others[labels[others] == k] for k in chairs]
-        scores = [family.log_predictive(X[i], X[rows]) for rows in members]
+        members = [tuple(others[labels[others] == k].tolist()) for k in chairs]
+        scores = [sets.log_predictive(i, rows) for rows in members]
         scores = np.array(scores) + process.log_join([len(rows) for rows in members])
-        empty = family.log_predictive(X[i], X[:0]) + process.log_open(len(chairs), len(X))
+        empty = sets.log_predictive(i, ()) + process.log_open(len(chairs), len(sets))
         if len(chairs) and scores.max() >= empty:
             labels[i] = chairs[int(np.argmax(scores))]
         elif labels[i] < 0 or labels[i] in chairs:

@@ -25,7 +25,7 @@ from mapdp import (
 )
 from tests.contract.cases import over_families
 from tests.data import UCI, uci
-from tests.partitions import naive_sweep
+from tests.partitions import SetsOfRows, naive_sweep
 
 CRP_PRIOR = DiagonalGaussian(mean=[1, 1], strength=0.1, shape=1.0, rate=[10, 10])
 
@@ -69,7 +69,7 @@ def test_without_a_seed_rows_are_seated_in_row_order(rng):
     """The first step is the naive sequential start in row order; a seed seats them in another."""
     X = rng.normal(size=(120, 2))
     family = DiagonalGaussian.empirical(X, scale=0.2)
-    seated = naive_sweep(family, PitmanYor(5.0), X, np.full(120, -1), np.arange(120))
+    seated = naive_sweep(SetsOfRows(family, X), PitmanYor(5.0), np.full(120, -1), np.arange(120))
     expected = log_joint(X, seated, alpha=5.0, family=family)
     in_order, shuffled = (MAPDP(5.0, family=family, random_state=s).fit(X).trace_[0] for s in (None, 5))
     assert_allclose(in_order.log_joint, expected, rtol=1e-12)

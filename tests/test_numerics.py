@@ -1,10 +1,12 @@
+import fractions
+
 import mpmath
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from mapdp.compiled import exact, large_counts, linalg, special
+from mapdp.compiled import exact, jit, large_counts, linalg, special
 
 positive = st.floats(1e-300, 1e300)
 
@@ -12,6 +14,22 @@ positive = st.floats(1e-300, 1e300)
 @given(positive)
 def test_log_is_right_to_rounding(x):
     assert_allclose(special.log(x), np.log(x), rtol=5e-16, atol=5e-16)
+
+
+finite = st.floats(-1e150, 1e150)
+
+
+@settings(max_examples=500)
+@given(finite, finite, st.one_of(finite, st.none()))
+@example(1.0 + 2.0**-52, 1.0 - 2.0**-53, -1.0)
+@example(3e-200, 7e-120, 1e-320)
+@example(1.0, 0.0, 5.0)
+def test_a_product_and_a_sum_are_rounded_once(a, b, c):
+    """In Python, beside fractions; where c is None it is minus the product, so that the rest is left."""
+    c = -(a * b) if c is None else c
+    expected = float(fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c))
+    assert jit.multiplied_and_added(a, b, c) == expected
+    assert (jit.multiplied_and_added(np.full(2, a), b, c) == expected).all()
 
 
 def log_gamma_difference(a, x):

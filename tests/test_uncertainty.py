@@ -9,7 +9,7 @@ from mapdp.sampling import chains as sampler
 from mapdp.sampling.agreement import Agreement
 from mapdp.sampling.stability import uncertainty_of
 from tests.contract.cases import FAMILIES
-from tests.partitions import ExactModel, all_partitions
+from tests.partitions import ExactModel, SetsOfRows, all_partitions
 
 GOOD = Agreement({"n_clusters": 1.0}, {"n_clusters": 500.0}, (1, 3), 0.93)
 
@@ -65,7 +65,8 @@ def test_membership_is_that_of_the_exact_posterior(rng):
     case = FAMILIES[0]
     X = case.rows(rng, 5)
     model = MAPDP(0.7, family=case.family).fit(X)
-    exact, partitions = ExactModel(case.family, model.mixture_.process, X), list(all_partitions(5))
+    exact = ExactModel(SetsOfRows(case.family, X), model.mixture_.process)
+    partitions = list(all_partitions(5))
     joints = np.array([exact.log_joint(labels) for labels in partitions])
     weights = np.exp(joints - np.logaddexp.reduce(joints))
     judged = [uncertainty_of(model.labels_, labels[None], GOOD) for labels in partitions]

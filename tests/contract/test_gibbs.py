@@ -9,7 +9,7 @@ from mapdp.families.uncollapsed import Uncollapsed
 from mapdp.partitions.concentration import GammaPrior
 from mapdp.sampling.chain import Chain
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_gaussians
-from tests.partitions import ExactModel, all_partitions, canonical
+from tests.partitions import ExactModel, SetsOfRows, all_partitions, canonical
 
 N_SWEEPS = 12_000
 PARTITIONS = [canonical(labels) for labels in all_partitions(5)]
@@ -35,7 +35,7 @@ def shares(visited):
 
 
 def exact_posterior(family, process, X):
-    exact = ExactModel(family, process, X)
+    exact = ExactModel(SetsOfRows(family, X), process)
     joints = np.array([exact.log_joint(labels) for labels in PARTITIONS])
     return np.exp(joints - np.logaddexp.reduce(joints))
 
@@ -106,7 +106,8 @@ def test_frequencies_with_alpha_drawn_are_those_with_alpha_integrated_out(collap
     X = case.rows(rng, 5)
     drawn = frequencies(posterior(X, case.family, PitmanYor(1.0), prior), collapsed, rng)
     grid = np.linspace(-8.0, 5.0, 400)  # of log alpha
-    models = [ExactModel(case.family, PitmanYor(np.exp(u)), X) for u in grid]
+    sets = SetsOfRows(case.family, X)
+    models = [ExactModel(sets, PitmanYor(np.exp(u))) for u in grid]
     weights = np.array([prior.log_density(np.exp(u)) for u in grid])
     joints = np.array([[model.log_joint(z) for z in PARTITIONS] for model in models]) + weights[:, None]
     exact = np.exp(joints - joints.max()).sum(axis=0)

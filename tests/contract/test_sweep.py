@@ -12,7 +12,7 @@ from mapdp.engine.state import new_state
 from mapdp.search.run import Run
 from mapdp.search.settling import settle, settle_by_surveys
 from tests.contract.cases import PROCESSES, over_families, over_processes
-from tests.partitions import ExactModel, all_partitions, canonical, naive_sweep
+from tests.partitions import ExactModel, SetsOfRows, all_partitions, canonical, naive_sweep
 
 
 def run_from(X, family, process, labels=None, capacity=16):
@@ -26,7 +26,7 @@ def run_from(X, family, process, labels=None, capacity=16):
 @over_processes
 def test_joint_of_every_partition_is_exact(case, process, rng):
     X = case.rows(rng, 5)
-    exact = ExactModel(case.family, process, X)
+    exact = ExactModel(SetsOfRows(case.family, X), process)
     for labels in all_partitions(5):
         value = log_joint(X, labels, process=process, family=case.family)
         assert_allclose(value, exact.log_joint(labels), rtol=1e-10)
@@ -39,19 +39,20 @@ def test_labels_are_those_of_the_naive_algorithm_after_every_sweep(case, process
     encoded = case.family.encode(X)
     order = rng.permutation(30).astype(np.int32)
     run = run_from(encoded, case.family, process)
-    naive = naive_sweep(case.family, process, X, np.full(30, -1), order)
+    sets = SetsOfRows(case.family, X)
+    naive = naive_sweep(sets, process, np.full(30, -1), order)
     run.start(order)
     for _ in range(3):
         assert canonical(run.state.labels) == canonical(naive)
         run.record("sweep", run.visit(np.arange(30, dtype=np.int32)))
-        naive = naive_sweep(case.family, process, X, naive, range(30))
+        naive = naive_sweep(sets, process, naive, range(30))
 
 
 @over_families
 @over_processes
 def test_a_survey_finds_by_how_much_each_row_prefers_its_chair(case, process, rng):
     X, labels = case.rows(rng, 9), np.array([0, 0, 0, 1, 1, 1, 2, 2, 3])
-    exact = ExactModel(case.family, process, X)
+    exact = ExactModel(SetsOfRows(case.family, X), process)
     encoded = case.family.encode(X)
     state = seated(encoded, labels, case.family, process)
     lead = survey(encoded, np.arange(9, dtype=np.int32), state, 1)
@@ -78,9 +79,9 @@ def test_settling_the_border_ends_where_nobody_moves(case, rng):
         assert (np.diff([step.log_joint for step in run.trace]) > -1e-9).all()
         assert visit(np.arange(60, dtype=np.int32)) == 0
     start, seen, run = visited[0]
-    naive = start
+    naive, sets = start, SetsOfRows(case.family, X)
     for rows in seen:
-        naive = naive_sweep(case.family, process, X, naive, rows)
+        naive = naive_sweep(sets, process, naive, rows)
     assert canonical(naive) == canonical(run.state.labels)
 
 
@@ -116,7 +117,7 @@ def test_capacity_does_not_change_the_result(case, rng):
 def test_no_single_move_improves_the_outcome(case, process, rng):
     X = case.rows(rng, 12)
     model = MAPDP(process=process, family=case.family, search="icm", init="singletons").fit(X)
-    exact = ExactModel(case.family, process, X)
+    exact = ExactModel(SetsOfRows(case.family, X), process)
     best = exact.log_joint(model.labels_)
     assert_allclose(best, model.log_joint_, rtol=1e-10)
     for i in range(12):
@@ -133,9 +134,9 @@ def test_a_given_partition_settles_at_its_own_fixed_point(case, rng):
     again = MAPDP(0.7, family=case.family, init=model.labels_, search="icm").fit(X)
     assert again.trace_[1].n_moved == 0
     assert (again.labels_ == model.labels_).all()
-    naive = labels
+    naive, sets = labels, SetsOfRows(case.family, X)
     for _ in range(model.n_iter_):
-        naive = naive_sweep(case.family, PROCESSES["dp"], X, naive, range(30))
+        naive = naive_sweep(sets, PROCESSES["dp"], naive, range(30))
     assert canonical(model.labels_) == canonical(naive)
 
 

@@ -5,6 +5,7 @@ addresses of the verbs that act on it (`entries.py`). What is compiled for a fam
 pass over rows again; a call through an address costs a few nanoseconds for each row.
 """
 
+import ctypes
 import struct
 from typing import Any, NamedTuple
 
@@ -59,15 +60,31 @@ def copied(value: Any) -> Any:
 
 def _words(value: Any) -> list[int]:
     """Return a value as Numba lays it out in memory (numba/_arraystruct.h); a test compares the two."""
+    words: list[int] = []
+    _write(value, words)
+    return words
+
+
+def _write(value: Any, words: list[int]) -> None:
     if isinstance(value, np.ndarray):
-        start, strides = value.__array_interface__["data"][0], value.strides
-        if not value.flags.c_contiguous:
+        flags = value.flags
+        if not flags.c_contiguous:
             raise TypeError("arrays of a bank must be contiguous")
-        return [0, 0, value.size, value.itemsize, start, *value.shape, *strides]
-    if isinstance(value, tuple):
-        return [word for part in value for word in _words(part)]
-    if isinstance(value, float):
-        return list(_BITS.unpack(_FLOAT.pack(value)))
-    if isinstance(value, int | np.int64) and not isinstance(value, bool):
-        return [int(value)]
-    raise TypeError(f"a bank holds arrays, floats and whole numbers, got {type(value).__name__}")
+        start = _address(value, flags.writeable)
+        words += (0, 0, value.size, value.itemsize, start, *value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        for part in value:
+            _write(part, words)
+    elif isinstance(value, float):
+        words += _BITS.unpack(_FLOAT.pack(value))
+    elif isinstance(value, int | np.int64) and not isinstance(value, bool):
+        words.append(int(value))
+    else:
+        raise TypeError(f"a bank holds arrays, floats and whole numbers, got {type(value).__name__}")
+
+
+def _address(array: np.ndarray, is_writeable: bool) -> int:
+    """Return where an array begins; by way of `ctypes`, where that can be, in a fifth of the time."""
+    if is_writeable and array.size:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+    return array.__array_interface__["data"][0]

@@ -43,6 +43,7 @@ _ENTRY: Any = {name: value for name, value in _OPTIONS.items() if name != "no_cf
 KERNELS: list[Any] = []
 ENTRIES: list[Any] = []  # functions that kernels call by their address, for the families in use
 CACHE_FOLDER = cache_folder(_CONFIG.CACHE_DIR)
+_LEAST, _MOST = 1e-250, 1e290  # products between them have halves that are floats, too
 
 
 def is_compiled() -> bool:
@@ -187,9 +188,32 @@ def _compiled_cast(context, builder, signature, args):
 
 def multiplied_and_added(a: Any, b: Any, c: Any) -> Any:
     """Return a * b + c, rounded once; arrays are for Python only."""
-    if np.ndim(a) or np.ndim(b) or np.ndim(c):
-        return np.vectorize(multiplied_and_added, otypes=[np.float64])(a, b, c)
-    if not all(map(math.isfinite, (a, b, c))):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) or isinstance(c, np.ndarray):
+        return np.vectorize(_rounded_once, otypes=[np.float64])(a, b, c)
+    return _rounded_once(float(a), float(b), float(c))
+
+
+def _rounded_once(a: float, b: float, c: float) -> float:
+    """Add c to both halves of the product (Dekker 1971); `math.fsum` rounds once."""
+    product = a * b
+    if not _LEAST < abs(product) < _MOST or abs(a) > _MOST or abs(b) > _MOST or not abs(c) < _MOST:
+        return _rounded_fraction(a, b, c)
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    lost = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return math.fsum((product, lost, c))
+
+
+def _halves(number: float) -> tuple[float, float]:
+    """Return two floats of half the digits that add up to a number."""
+    shifted = 134217729.0 * number  # 2^27 + 1
+    high = shifted - (shifted - number)
+    return high, number - high
+
+
+def _rounded_fraction(a: float, b: float, c: float) -> float:
+    """Do the same with numbers of any size."""
+    if a == 0.0 or b == 0.0 or not all(map(math.isfinite, (a, b, c))):
         return a * b + c
     return float(fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c))
 

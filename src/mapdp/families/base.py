@@ -216,21 +216,22 @@ class Family:
 
     def log_marginal(self, X: np.ndarray) -> float:
         """Return the log density of rows that share one cluster (interpreted: for small X)."""
-        return float(verbs.log_marginal(self._seated(X), 0))
+        return float(verbs.log_marginal(self._holding(X), 0))
 
     def log_predictive(self, x: np.ndarray, X: np.ndarray) -> float:
         """Return the log density of row x given rows X of its cluster (interpreted: for small X)."""
         row = self.encode(np.array([x], dtype=np.float64))[0] - self.origin
-        scores = np.zeros(LANES)
-        verbs.log_predictive(self._seated(X), row, 1, scores, self.scratch())
+        scores, bank = np.zeros(LANES), self._holding(X)
+        verbs.refresh(bank, 0)
+        verbs.log_predictive(bank, row, 1, scores, self.scratch())
         return float(scores[0])
 
-    def _seated(self, X: np.ndarray) -> Bank:
+    def _holding(self, X: np.ndarray) -> Bank:
+        """Return a bank whose first chair has the statistics of rows; its predictive is not worked out."""
         bank, scratch = self.bank(1), self.scratch()
         rows = np.asarray(X, dtype=np.float64).reshape(-1, self.n_features)
         for x in self.encode(rows):
             verbs.insert(bank, 0, x - self.origin, scratch)
-        verbs.refresh(bank, 0)
         return bank
 
 

@@ -1,5 +1,6 @@
 """The searches by name, the order of their moves, and how several starts compete."""
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from mapdp.search.moves.base import Move, climb_by
 from mapdp.search.moves.cut import Cut
 from mapdp.search.moves.dissolve import Dissolve
 from mapdp.search.moves.merge import Merge
-from mapdp.search.moves.regroup import Divide, Regrouper, Split
+from mapdp.search.moves.regroup import Divide, Regrouper, Split, TrialRoom, trial_room
 from mapdp.search.run import Found, Run, best_of
 from mapdp.search.settling import settle, settle_by_sweeps, settle_roughly, settle_touched
 
@@ -71,9 +72,9 @@ def plan_starts(
     return starts
 
 
-def moves_in_order(run: Run, rng: np.random.Generator) -> tuple[list[Move], list[Move]]:
+def moves_in_order(room: TrialRoom, rng: np.random.Generator) -> tuple[list[Move], list[Move]]:
     """Return the moves of the search, cheapest first: those to repeat at once, then the others."""
-    regrouper = Regrouper(run, rng)
+    regrouper = Regrouper(room, rng)
     return [Merge(), Split(regrouper)], [Divide(regrouper), Dissolve(), Cut(rng)]
 
 
@@ -88,13 +89,13 @@ def icm(run: Run, _: np.random.Generator) -> bool:
     return False
 
 
-def split_merge(run: Run, rng: np.random.Generator) -> bool:
+def split_merge(run: Run, rng: np.random.Generator, room: TrialRoom) -> bool:
     """Settle, then try the moves, until none raises the joint; False where sweeps ran out.
 
     Merges and splits follow one another while only the clusters they change settle. Where alpha is
     learned, it follows whenever the clusters have settled.
     """
-    repeated, others = moves_in_order(run, rng)
+    repeated, others = moves_in_order(room, rng)
     while settle_roughly(run):
         if run.learn_alpha():
             continue
@@ -127,8 +128,8 @@ def search(problem: Problem, name: str, start: Start) -> Found:
         found = search_in_sample(problem, start)
         problem = problem.under(found.process)
         start = start._replace(init=joined_by_all(problem, found))
-    inits = _inits(problem, start)
-    return best_of([_climbed(problem, start._replace(init=init), split_merge) for init in inits])
+    climb = functools.partial(split_merge, room=trial_room(problem))
+    return best_of([_climbed(problem, start._replace(init=i), climb) for i in _inits(problem, start)])
 
 
 def _inits(problem: Problem, start: Start) -> list[object]:

@@ -68,11 +68,11 @@ def settled_chairs(run: Run) -> int:
     return n_clusters
 
 
-def _buffers_for(problem: Problem, run: Run) -> TrialBuffers:
+def _buffers_for(problem: Problem) -> TrialBuffers:
     """Return working space for trials with the rows of a table."""
     n_rows, n_columns = problem.rows_for_guesses.shape
     n = min(n_rows, max(_SAMPLE, _CELLS // n_columns))
-    return trial_buffers(n, n_columns, run.family, run.process)
+    return trial_buffers(n, n_columns, problem.model.family, problem.model.process)
 
 
 class _Members(NamedTuple):
@@ -95,14 +95,25 @@ class _Parted(NamedTuple):
     log_gain: float
 
 
+class TrialRoom(NamedTuple):
+    """What trials with the rows of a problem need: climbs that follow one another may share it."""
+
+    columns: ColumnOrder
+    buffers: TrialBuffers
+
+
+def trial_room(problem: Problem) -> TrialRoom:
+    """Return room for trials with the rows of a problem."""
+    return TrialRoom(order_by_content(problem.rows_for_guesses), _buffers_for(problem))
+
+
 class Regrouper:
     """Tries guesses for the rows of a few clusters of a run, and remembers what was refused."""
 
-    def __init__(self, run: Run, rng: np.random.Generator) -> None:
+    def __init__(self, room: TrialRoom, rng: np.random.Generator) -> None:
         self._rng = rng
         self._refused: set[tuple] = set()
-        self._columns = order_by_content(run.problem.rows_for_guesses)
-        self._buffers = _buffers_for(run.problem, run)
+        self._columns, self._buffers = room
 
     def propose(self, run: Run, groups: np.ndarray) -> Proposal | None:
         """Try the groups that were not refused; return labels in which those that gain take effect."""
@@ -178,7 +189,7 @@ class Regrouper:
         n_threads = min(problem.budget.n_threads, len(members))
         free.put(self._buffers)
         for _ in range(n_threads - 1):
-            buffers = _buffers_for(problem, run)
+            buffers = _buffers_for(problem)
             buffers.state.seats.log_open[:] = self._buffers.state.seats.log_open
             free.put(buffers)
 
