@@ -77,8 +77,8 @@ class MAPDP(UncertaintyMixin, TreeMixin):
     n_init : int or "auto", default "auto"
         Number of starts, in different orders of seating; the most probable outcome wins. Every second start
         of a split-merge search is around seeds instead, and the best is crossed with the others. "auto"
-        makes at least two, and another one while the last one led to something better; beyond 20,000
-        rows it makes one.
+        makes two, and another one while the last one led to something better; it makes one for up to
+        64 rows, which are searched from many places anyway, and beyond 20,000 rows.
     max_iter : int, default 1000
         Largest number of sweeps of one climb; visits of some of the rows count in proportion.
     seconds : float or None, default None

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from mapdp.data import checks
-from mapdp.engine import starts
+from mapdp.engine import starts as starts_at
 from mapdp.engine.problem import LARGE, Budget, Model
 from mapdp.engine.trace import Step
 from mapdp.families.base import Family
@@ -73,7 +73,7 @@ class Settings(NamedTuple):
             checks.not_negative("tol", self.tol)
         checks.one_of("search", self.search, climb.NAMES)
         if isinstance(self.init, str):
-            checks.one_of("init", self.init, starts.NAMES)
+            checks.one_of("init", self.init, starts_at.NAMES)
         if self.n_init != "auto":
             checks.whole("n_init", self.n_init, 1)
         if self.seconds is not None:
@@ -125,7 +125,7 @@ class Settings(NamedTuple):
         in_row_order = self.random_state is None
         starts = climb.plan_starts(init, self.search, n_rows, rngs, in_row_order=in_row_order)
         is_plain = self.search == "split-merge" and isinstance(init, str) and init == "sequential"
-        if is_open and (n_rows > LARGE or not is_plain):
+        if is_open and not (is_plain and starts_at.FEW < n_rows <= LARGE):  # few rows start everywhere
             starts = starts[:1]
         return climb.Plan(self.search, starts, effective_n_jobs(self.n_jobs), is_open)
 
