@@ -39,12 +39,12 @@ class ClusterTree:
     >>> from mapdp import MAPDP
     >>> tree = MAPDP(alpha=0.3, prior="paper").fit(load_iris().data).tree_
     >>> print(tree)
-    150 rows in 3 clusters; merging them all loses 186.4 nats. A suggestion: 3 clusters.
-    all 150 rows: split +159.7 nats
-    ├─ 100 rows: split +26.7 nats
-    │  ├─ cluster 1: 50 rows
-    │  └─ cluster 2: 50 rows
-    └─ cluster 0: 50 rows
+    150 rows in 3 clusters; merging them all loses 298.6 nats. A suggestion: 3 clusters.
+    all 150 rows: split +264.4 nats
+    ├─ 100 rows: split +34.2 nats
+    │  ├─ cluster 0: 64 rows
+    │  └─ cluster 2: 36 rows
+    └─ cluster 1: 50 rows
     """
 
     labels: np.ndarray  # (N,) cluster of each row
