@@ -113,9 +113,9 @@ class GibbsDPM(Mixture):
     >>> import numpy as np
     >>> from mapdp import GibbsDPM
     >>> X = np.array([[0.0], [0.2], [0.1], [9.0], [9.1], [9.3]])
-    >>> model = GibbsDPM(n_sweeps=200, burn_in=50).fit(X)
+    >>> model = GibbsDPM(n_sweeps=2000, burn_in=500).fit(X)
     >>> model.samples_.shape
-    (150, 6)
+    (1500, 6)
     >>> bool(model.coclustering_[0, 1] > model.coclustering_[0, 3])
     True
     """
