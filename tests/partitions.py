@@ -30,7 +30,7 @@ class SetsOfRows:
         self._family, self._scratch = family, family.scratch()
         self._rows = family.encode(np.asarray(X, dtype=np.float64)) - family.origin
         self._banks = {(): family.bank(1)}
-        self._fresh = {()}  # sets whose predictive has been worked out
+        self._fresh: set[tuple[int, ...]] = set()  # sets whose predictive has been worked out
         self._marginals: dict[tuple[int, ...], float] = {}
 
     def __len__(self) -> int:
