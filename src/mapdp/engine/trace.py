@@ -9,9 +9,10 @@ class Step(NamedTuple):
     """What one sweep, or one round of moves, did.
 
     `move` is "start", or "prior" where hyperparameters have just been learned; "sweep"; "survey"
-    (nobody wants to move), "border" or "touched", which are about some of the rows; "tol" where a round gained
-    no more than that; "merge", "split", "divide", "dissolve" or "cut"; "alpha"; and "gibbs" of a sampler. A fit may climb several times, from several starts
-    and for several values of alpha: `climb` numbers them.
+    (nobody wants to move), "border" or "touched", which are about some of the rows; "tol" where a round
+    gained no more than that; "merge", "split", "divide", "dissolve" or "cut"; "alpha"; and "gibbs" of a
+    sampler. A fit may climb several times, from several starts and for several values of alpha: `climb`
+    numbers them.
 
     Examples
     --------
