@@ -34,7 +34,7 @@ def visited(family, process, X, n_sweeps=N_SWEEPS, has_gibbs=True):
     labels = np.empty((n_sweeps, len(X)), dtype=np.int32)
     for one in labels:
         if has_gibbs:
-            chain._visit_everyone(chain._everyone)
+            chain._visit_everyone(chain.everyone)
         chain._split_and_merge()
         one[:] = chain.state.labels
     return shares(labels)
