@@ -87,6 +87,50 @@ def test_a_search_ends_when_its_time_is_up():
     assert short.log_joint_ == pytest.approx(short.log_joint_of(X, short.labels_))
 
 
+class Clock:
+    """A clock that moves on by a second whenever somebody looks at it."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.3, 0.7])
+@pytest.mark.parametrize("parameters", [{}, {"n_init": 6, "prior": "paper", "alpha": 1.0}])
+def test_a_search_of_many_columns_ends_in_time_too(share, parameters, monkeypatch):
+    """From 16 columns on a few rows are seated on trial, which must not be broken off."""
+    rng = np.random.default_rng(0)
+    X = 2.0 * rng.normal(size=(6, 18))[rng.integers(0, 6, 400)] + rng.normal(size=(400, 18))
+    monkeypatch.setattr("mapdp.engine.problem.time", clock := Clock())
+    whole = MAPDP(**parameters, seconds=1e9).fit(X)
+    model = MAPDP(**parameters, seconds=share * clock.now).fit(X)
+    assert whole.converged_
+    assert not model.converged_
+    assert len(model.inits_) <= len(whole.inits_)
+    assert model.log_joint_ == pytest.approx(model.log_joint_of(X, model.labels_))
+
+
+class Stopper:
+    """A callback that ends a fit after so many steps."""
+
+    def __init__(self, last):
+        self.left = last
+
+    def __call__(self, step):
+        self.left -= 1
+        return self.left <= 0
+
+
+def test_a_fit_that_a_callback_ends_is_not_converged():
+    X, _ = sample_mixture(500, 3.0, PRIOR, np.random.default_rng(1))
+    n_steps = len(MAPDP(2.0, family=PRIOR, n_init=3).fit(X).trace_)
+    for last in range(1, n_steps, 5):
+        assert not MAPDP(2.0, family=PRIOR, n_init=3, callback=Stopper(last)).fit(X).converged_
+
+
 def test_starts_go_on_while_one_finds_something_better():
     improved = 0
     for draw in range(8):

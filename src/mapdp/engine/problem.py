@@ -75,6 +75,10 @@ class Problem(NamedTuple):
         """Return the problem with another prior over partitions."""
         return self._replace(model=self.model._replace(process=process))
 
+    def timeless(self) -> "Problem":
+        """Return the problem without a limit of time, for work that must not be broken off."""
+        return self._replace(budget=self.budget._replace(seconds=None))
+
     def silenced(self) -> "Problem":
         """Return the problem without a listener."""
         return self._replace(budget=self.budget._replace(listener=silent))

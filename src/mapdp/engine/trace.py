@@ -25,7 +25,7 @@ class Step(NamedTuple):
     n_clusters: int
     n_moved: int  # rows that changed their cluster
     n_emptied: int  # clusters that lost their last row
-    log_joint: float  # log p(x, z), with the density of log alpha where that is learned
+    log_joint: float  # log p(x, z), with the density of what is learned: log alpha, hyperparameters
     seconds: float  # since the fit began
     climb: int = 0  # which of the climbs of a fit this is a step of
 

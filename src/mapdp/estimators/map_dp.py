@@ -116,8 +116,8 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         With "nll" and "cv": what each alpha of the grid gave.
     trace_ : list of Step
         What each sweep and each round of moves did, of all climbs: from several starts, for several values
-        of alpha. Within a climb the joint never drops. Where alpha is learned, the joint of the trace has
-        the density of log alpha, too.
+        of alpha. Within a climb the joint never drops. Where alpha or the prior is learned, the joint of
+        the trace has the density of log alpha or of the hyperparameters, too.
     winning_climb_ : int
         The climb that led to the outcome; steps have its number as `climb`.
     known_labels_ : array of shape (n_clusters_,)
@@ -268,7 +268,7 @@ class MAPDP(UncertaintyMixin, TreeMixin):
             for c, steps in enumerate(best.climbs)
             for step in steps
         ]
-        self.winning_climb_, self.converged_ = best.won, best.converged
+        self.winning_climb_, self.converged_ = best.won, best.converged and not is_stopped
         self.n_iter_ = sum(steps[-1].sweep for steps in best.climbs)
         if not best.converged and not is_stopped:
             warnings.warn(

@@ -156,7 +156,7 @@ def _sequential_or_single(problem: Problem, order: np.ndarray) -> list[object]:
     """
     if problem.rows_for_guesses.shape[1] < _MANY_COLUMNS:
         return ["sequential"]
-    some = problem.among(np.sort(order[:_FIRST_ROWS])).silenced()
+    some = problem.among(np.sort(order[:_FIRST_ROWS])).silenced().timeless()
     n_rows, model = len(some.X), some.model
     run = Run(some, new_state(n_rows, model.family, model.process))
     run.start(np.arange(n_rows, dtype=np.int32))
@@ -235,14 +235,24 @@ def _while_better(problem: Problem, plan: Plan) -> tuple[Found, list[Found]]:
     for start in plan.starts[1:]:
         found.append(search(problem, plan.name, start))
         before, best = best, crossed(problem, plan.name, [best, found[-1]], start.rng)
-        if not beats(best.log_joint, before.log_joint):
+        if not beats(best.log_joint, before.log_joint) or problem.budget.is_over:
             break
     return best, found
 
 
 def from_every_start(problem: Problem, plan: Plan) -> list[Found]:
-    """Search from every start, in threads; return what each found, in the same order."""
+    """Search from every start, in threads; return what each found, in the same order.
+
+    When the time is up, starts that have not begun are left out.
+    """
+
+    def searched(number: int) -> Found | None:
+        is_late = number > 0 and problem.budget.is_over
+        return None if is_late else search(problem, plan.name, plan.starts[number])
+
     if plan.n_jobs == 1 or len(plan.starts) == 1:
-        return [search(problem, plan.name, start) for start in plan.starts]
-    with ThreadPoolExecutor(plan.n_jobs) as pool:
-        return list(pool.map(lambda start: search(problem, plan.name, start), plan.starts))
+        found = [searched(number) for number in range(len(plan.starts))]
+    else:
+        with ThreadPoolExecutor(plan.n_jobs) as pool:
+            found = list(pool.map(searched, range(len(plan.starts))))
+    return [one for one in found if one is not None]

@@ -100,7 +100,7 @@ def alternate(
         problems.append(lesson.problem)
         found.append(search(lesson.problem, name, Start(lesson.state, order, rng, "prior")))
         is_settled = number > 0 and found[-1].log_joint - found[-2].log_joint < _LEAST_GAIN
-        if is_settled or number == n_rounds - 1:
+        if is_settled or number == n_rounds - 1 or table.problem.budget.is_over:
             break
         known = lesson.problem.under(found[-1].process)
         lesson = learn(table, Lesson(known, found[-1].state))

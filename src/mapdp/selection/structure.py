@@ -153,6 +153,8 @@ def _close_ones_again(
     table: LearningTable, attempts: Sequence[Attempt], name: str, rng: np.random.Generator
 ) -> list[Attempt]:
     """Search another partition of the structures that are close to the best: there it may decide."""
+    if table.problem.budget.is_over:
+        return list(attempts)
     close = max(one.model().penalised for one in attempts) - _CLOSE * len(table.numbers)
     return [
         one.searched(table, name, rng, ROUNDS) if one.lessons and one.model().penalised > close else one
