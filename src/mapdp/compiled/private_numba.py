@@ -18,6 +18,7 @@ _RELIED_ON = (
     BaseContext.insert_user_function,
     CPUCodeLibrary._optimize_final_module,
     CPUCodeLibrary._finalize_final_module,
+    CPUCodeLibrary.add_ir_module,
 )
 
 
@@ -55,19 +56,30 @@ class _WithoutEntry(LoweringPass):
         return False
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _NeverInlined(LoweringPass):
-    """Keeps LLVM from putting a function in the place of its calls."""
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _NeverInlined(FunctionPass):
+    """Keeps LLVM from putting a function in the place of its calls.
+
+    That is written into the text of the function: llvmlite 0.44 adds it to a finished function wrongly.
+    """
 
     _name = "never_inlined"
 
     def __init__(self) -> None:
-        LoweringPass.__init__(self)
+        FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        name = state["cr"].fndesc.llvm_func_name
-        state.library._final_module.get_function(name).add_function_attribute("noinline")
+        add_module = state.library.add_ir_module
+        state.library.add_ir_module = lambda module: add_module(_with_noinline(module))
         return False
+
+
+def _with_noinline(module: Any) -> Any:
+    """Return a module whose functions stay functions, but for those that are always inlined."""
+    for function in module.functions:
+        if not function.is_declaration and "alwaysinline" not in function.attributes:
+            function.attributes.add("noinline")
+    return module
 
 
 class Inlined(CompilerBase):
@@ -91,5 +103,5 @@ class Called(Inlined):
 
     def _passes(self) -> Any:
         passes = super()._passes()
-        passes.add_pass_after(_NeverInlined, _WithoutEntry)
+        passes.add_pass_after(_NeverInlined, _LeftToCallers)
         return passes
