@@ -119,7 +119,7 @@ class Stopper:
     def __init__(self, last):
         self.left = last
 
-    def __call__(self, step):
+    def __call__(self, _):
         self.left -= 1
         return self.left <= 0
 
