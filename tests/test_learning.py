@@ -487,7 +487,7 @@ def test_parameters_of_the_model_are_checked(parameters, message):
 
 
 def test_covariances_are_for_measurements():
-    with pytest.raises(ValueError, match="needs a table of measurements without gaps"):
+    with pytest.raises(ValueError, match="needs a table of numbers without gaps"):
         MAPDP(covariance="full").fit([[0.0, 1.0], [1.0, np.nan], [2.5, 0.3]])
 
 

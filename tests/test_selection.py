@@ -46,7 +46,7 @@ def test_every_rule_fits_every_family(case, rule, rng):
 @pytest.mark.parametrize("search", ["split-merge", "icm"])
 @pytest.mark.parametrize("prior", ["inverse-gamma", ("gamma", 2.0, 0.5)])
 def test_a_learned_alpha_is_the_mode_and_the_joint_never_drops(draw, prior, search):
-    model = MAPDP("map", alpha_prior=prior, family=CRP_PRIOR, search=search).fit(draw.X)
+    model = MAPDP("map", alpha_prior=prior, family=CRP_PRIOR, search=search, n_init=1).fit(draw.X)
     assert_allclose(model.alpha_, map_alpha(300, model.n_clusters_, prior=prior), rtol=1e-4)
     joints = [step.log_joint for step in model.trace_]
     assert (np.diff(joints) > -1e-7).all()

@@ -179,7 +179,7 @@ def test_blocks_are_sampled_from_their_exact_posterior(way, rng):
     X, given = case.rows(rng, 5), WAYS[way](rng)
     model = MAPDP(0.7, family=case.family, weights="repeats").fit(X, **given)
     repeats = given.get("sample_weight", np.ones(5)).astype(int)
-    exact = ExactModel(case.family, PitmanYor(0.7), np.repeat(X, repeats, axis=0))
+    exact = ExactModel(SetsOfRows(case.family, np.repeat(X, repeats, axis=0)), PitmanYor(0.7))
     partitions = [z for z in all_partitions(5) if _keeps(z, way)]
     joints = np.array([exact.log_joint(np.repeat(z, repeats)) for z in partitions])
     weights = np.exp(joints - np.logaddexp.reduce(joints))

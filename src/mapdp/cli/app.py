@@ -100,11 +100,10 @@ def fit(
     kind = files.kind_of(table)
     targets = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
     _check_free(targets, force)
-    kinds = _kinds(columns or [], ignore or [])
     model = MAPDP(
         _alpha(alpha),
         covariance=covariance,
-        columns=kinds or None,
+        columns=_kinds(columns or [], ignore or []) or None,
         random_state=seed,
         n_init=n_init or "auto",
         seconds=seconds,
@@ -121,6 +120,10 @@ def fit(
     out.mkdir(parents=True, exist_ok=True)
     write_together(dict(zip(targets, contents, strict=True)))
     _print(found, as_json, quiet, targets)
+    _exit_where(is_interrupted)
+
+
+def _exit_where(is_interrupted: bool) -> None:
     if is_interrupted:
         typer.echo("mapdp: interrupted; what was written is the best partition so far.", err=True)
         raise typer.Exit(130)

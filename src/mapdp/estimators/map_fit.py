@@ -14,7 +14,7 @@ from mapdp.estimators.reader import Reading
 from mapdp.estimators.settings import Settings, generator
 from mapdp.families import Mixed
 from mapdp.families.base import Family
-from mapdp.search.climb import SAMPLE, Start, joined_by_all, search
+from mapdp.search.climb import SAMPLE, Start, joined_by_all, search, while_better
 from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
 from mapdp.search.weighted_rows import RowBlocks, by_rows, of_blocks
@@ -43,6 +43,7 @@ class MapFit(NamedTuple):
     budget: Budget
     chosen: Chosen | None = None  # the model that was learned
     first: Any = None  # labels or a state to begin with, where learning the model found some
+    order: Any = None  # of the rows that the model was learned from
 
     def problem_of_rows(self) -> Problem:
         """Return what the search is to solve, were it not for weights, groups and labels."""
@@ -75,8 +76,25 @@ class MapFit(NamedTuple):
         chosen = choose(
             table, structures, self.settings.search, self.settings.init_of_sample(some, len(numbers)), rng
         )
+        if self._is_about(some):
+            chosen = self._from_more_starts(chosen)
         learned = self._replace(chosen=chosen)._under(chosen.outcome.problem.model.family)
-        return learned._replace(first=learned._first_state(some))
+        return learned._replace(first=learned._first_state(some), order=some)
+
+    def _is_about(self, some: np.ndarray) -> bool:
+        """Say whether all that is asked for is a search of these rows under the learned model."""
+        has_all = self.blocks is None and len(some) == len(self.reading.rows)
+        return has_all and self.settings.n_init in (1, "auto") and self.rule not in selection.RULES
+
+    def _from_more_starts(self, chosen: Chosen) -> Chosen:
+        """Search from other starts, too, while that finds something better.
+
+        Rows are in the order of learning, so that their order in the table does not matter.
+        """
+        problem, found = chosen.outcome.problem, chosen.outcome.found
+        plan = self.settings.plan(len(problem.X), self.settings.init)
+        best, starts = while_better(problem, plan, found)
+        return chosen._replace(outcome=chosen.outcome._replace(found=best), starts=tuple(starts))
 
     def _table(self, some: np.ndarray) -> LearningTable:
         """Return the rows that the model is learned from, with the problem that they pose."""
@@ -110,19 +128,13 @@ class MapFit(NamedTuple):
         order = np.arange(SAMPLE, dtype=np.int32)
         return search(small, self.settings.search, Start(joined_by_all(small, found), order, rng))
 
-    @property
-    def _is_solved(self) -> bool:
-        """Say whether the search that learned the model was about all rows, and the only one asked for."""
-        is_only = self.settings.n_init == 1 and self.rule not in selection.RULES
-        return is_only and isinstance(self.first, np.ndarray)
-
     def solved(self) -> selection.Choice:
         """Search from all starts; where cells are missing that depend on others, fill them in turn."""
-        if self._is_solved and self.chosen is not None:
-            found = self.chosen.outcome.found
-            state = seated(self.reading.rows, self.first, self.reading.family, found.process)
-            best = found._replace(state=state)
-            return selection.Choice(best, [best], [])
+        if self.chosen is not None and self.chosen.starts:
+            best, *starts = [
+                self._in_row_order(one) for one in (self.chosen.outcome.found, *self.chosen.starts)
+            ]
+            return selection.Choice(best, starts, [])
         problem, settings = self.problem(), self.settings
         plan = settings.plan(len(problem.X), self._init())
         if self.first is not None:
@@ -138,6 +150,12 @@ class MapFit(NamedTuple):
             choice = searched(problem, None)
         learned = [] if self.chosen is None else [self.chosen.outcome.found]
         return choice._replace(best=with_all_climbs([*learned, choice.best], len(learned)))
+
+    def _in_row_order(self, found: Found) -> Found:
+        """Return an outcome among rows in the order of learning as one of the table."""
+        labels = np.empty(len(self.order), dtype=np.int32)
+        labels[self.order] = found.state.labels
+        return found._replace(state=seated(self.reading.rows, labels, self.reading.family, found.process))
 
     def _init(self) -> Any:
         init = self.settings.init

@@ -118,7 +118,7 @@ class Settings(NamedTuple):
         is_of_all = not isinstance(self.init, str) and np.shape(self.init) == (n_rows,)
         return np.asarray(self.init)[some] if is_of_all else self.init
 
-    def plan(self, n_rows: int, init: Any) -> climb.Plan:
+    def plan(self, n_rows: int, init: Any) -> climb.SearchPlan:
         """Return how the rows are searched; without a seed the first start seats them in row order."""
         is_open = self.n_init == "auto"
         rngs = generator(self.random_state).spawn(_MOST_STARTS if is_open else int(self.n_init))
@@ -127,7 +127,7 @@ class Settings(NamedTuple):
         is_plain = self.search == "split-merge" and isinstance(init, str) and init == "sequential"
         if is_open and not (is_plain and starts_at.FEW < n_rows <= LARGE):  # few rows start everywhere
             starts = starts[:1]
-        return climb.Plan(self.search, starts, effective_n_jobs(self.n_jobs), is_open)
+        return climb.SearchPlan(self.search, starts, effective_n_jobs(self.n_jobs), is_open)
 
 
 def prior_to_draw_from(alpha_prior: Any, discount: float, process: object) -> GammaPrior | None:

@@ -39,7 +39,7 @@ class Start(NamedTuple):
     move: str = "start"  # what the trace calls the first step
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """How a problem is searched."""
 
     name: str  # of the search
@@ -47,11 +47,11 @@ class Plan(NamedTuple):
     n_jobs: int = 1
     is_open: bool = False  # whether one start follows another only while that finds something better
 
-    def begun_with(self, init: object) -> "Plan":
+    def begun_with(self, init: object) -> "SearchPlan":
         """Return the plan whose first start is another one."""
         return self._replace(starts=[self.starts[0]._replace(init=init), *self.starts[1:]])
 
-    def only_first(self) -> "Plan":
+    def only_first(self) -> "SearchPlan":
         """Return the plan without its other starts."""
         return self._replace(starts=self.starts[:1])
 
@@ -220,27 +220,29 @@ def crossed(problem: Problem, name: str, found: list[Found], rng: np.random.Gene
     return best
 
 
-def searched_as_planned(problem: Problem, plan: Plan) -> tuple[Found, list[Found]]:
+def searched_as_planned(problem: Problem, plan: SearchPlan) -> tuple[Found, list[Found]]:
     """Search from all starts; return the best outcome, which may come of crossing, and each start's."""
     if plan.is_open:
-        return _while_better(problem, plan)
+        return while_better(problem, plan, search(problem, plan.name, plan.starts[0]))
     found = from_every_start(problem, plan)
     return crossed(problem, plan.name, found, plan.starts[0].rng), found
 
 
-def _while_better(problem: Problem, plan: Plan) -> tuple[Found, list[Found]]:
-    """Go from start to start, crossing as we go, until one finds nothing better."""
-    found = [search(problem, plan.name, plan.starts[0])]
+def while_better(problem: Problem, plan: SearchPlan, first: Found) -> tuple[Found, list[Found]]:
+    """Go on from start to start, crossing as we go, until one finds nothing better; the first is done."""
+    found = [first]
     best = found[0]
     for start in plan.starts[1:]:
+        if not found[-1].converged:  # somebody ended the fit, or its budget is spent
+            break
         found.append(search(problem, plan.name, start))
         before, best = best, crossed(problem, plan.name, [best, found[-1]], start.rng)
-        if not beats(best.log_joint, before.log_joint) or problem.budget.is_over:
+        if not beats(best.log_joint, before.log_joint):
             break
     return best, found
 
 
-def from_every_start(problem: Problem, plan: Plan) -> list[Found]:
+def from_every_start(problem: Problem, plan: SearchPlan) -> list[Found]:
     """Search from every start, in threads; return what each found, in the same order.
 
     When the time is up, starts that have not begun are left out.

@@ -15,7 +15,7 @@ from mapdp.engine.density import log_density
 from mapdp.engine.problem import Problem
 from mapdp.partitions.concentration import make_prior, most_probable_alpha
 from mapdp.partitions.process import PitmanYor, Process
-from mapdp.search.climb import Plan, Start, search, searched_as_planned
+from mapdp.search.climb import SearchPlan, Start, search, searched_as_planned
 from mapdp.search.run import Found, best_of
 
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -114,12 +114,12 @@ class Choice(NamedTuple):
     tried: list[Tried]  # empty where no grid was tried
 
 
-def as_given(problem: Problem, plan: Plan) -> Choice:
+def as_given(problem: Problem, plan: SearchPlan) -> Choice:
     """Search with the problem's own alpha, or its own way to learn it."""
     return Choice(*searched_as_planned(problem, plan), [])
 
 
-def by_joint(problem: Problem, plan: Plan) -> Choice:
+def by_joint(problem: Problem, plan: SearchPlan) -> Choice:
     """Find the alpha of the grid with the highest joint, and its partition.
 
     From the partition of one alpha the best alpha of the grid follows in closed form; it and its neighbours
@@ -156,7 +156,7 @@ def _best_of_grid(found: Found, process: Process) -> int:
     return int(np.argmax([PitmanYor(alpha, *rest).log_eppf(sizes) for alpha in ALPHAS]))
 
 
-def by_cross_validation(problem: Problem, plan: Plan) -> Choice:
+def by_cross_validation(problem: Problem, plan: SearchPlan) -> Choice:
     """Find the alpha of the grid under which rows that were left out are most probable; fit with it."""
     if len(problem.X) < 2:
         return by_joint(problem, plan)

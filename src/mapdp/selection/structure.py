@@ -14,7 +14,7 @@ from mapdp.data.moments import gaps_filled_by_means
 from mapdp.families.base import Family
 from mapdp.partitions.labels import by_falling_size
 from mapdp.search.climb import Start, search
-from mapdp.search.run import with_all_climbs
+from mapdp.search.run import Found, with_all_climbs
 from mapdp.selection.coordinates import MANY
 from mapdp.selection.divisions import divisions
 from mapdp.selection.first_guess import Moments, can_guess, guessed
@@ -82,6 +82,7 @@ class Chosen(NamedTuple):
     structure: str
     outcome: Outcome
     models: Models
+    starts: tuple[Found, ...] = ()  # where other starts ended under the model that won
 
 
 def penalty(family: Family, n_rows: int) -> float:
