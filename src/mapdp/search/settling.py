@@ -6,6 +6,8 @@ again before all others are, and rows with hardly any before those. At each of t
 while it gains more for each row it looks at than the next wider level did.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mapdp.engine.in_threads import survey
@@ -81,30 +83,35 @@ def _lead(run: Run, rows: np.ndarray) -> np.ndarray:
 
 def _settle_near(run: Run, rows: np.ndarray, lead: np.ndarray) -> float:
     """Visit the border of these rows, and look for it anew among those near it; return the gain."""
-    near, border = rows[lead < _NEAR], rows[lead < _BORDER]
-    gain = total = visit_border(run, border, len(near))
-    while run.has_budget and _pays(gain, len(near), total, len(rows)):
-        border = near[_lead(run, near) < _BORDER]
-        gain = visit_border(run, border, len(near))
-        total += gain
-    return total
+    near = rows[lead < _NEAR]
+    gain = visit_border(run, rows[lead < _BORDER], len(near))
+    return _while_it_pays(
+        run,
+        gain,
+        len(near),
+        len(rows),
+        lambda: visit_border(run, near[_lead(run, near) < _BORDER], len(near)),
+    )
 
 
 def visit_border(run: Run, border: np.ndarray, n_near: int) -> float:
     """Visit these rows, and those with hardly any lead again; return the gain."""
-    gain = total = _visit(run, border)
-    while run.has_budget and _pays(gain, len(border), total, n_near):
+
+    def visit_narrow() -> float:
         narrow = border[_lead(run, border) < _NARROW]
-        gain = _visit_repeatedly(run, narrow, len(border))
-        total += gain
-    return total
+        gain = _visit(run, narrow)
+        return _while_it_pays(run, gain, len(narrow), len(border), lambda: _visit(run, narrow))
+
+    return _while_it_pays(run, _visit(run, border), len(border), n_near, visit_narrow)
 
 
-def _visit_repeatedly(run: Run, rows: np.ndarray, n_border: int) -> float:
-    """Visit these rows as long as it pays; return the gain."""
-    gain = total = _visit(run, rows)
-    while run.has_budget and _pays(gain, len(rows), total, n_border):
-        gain = _visit(run, rows)
+def _while_it_pays(
+    run: Run, gain: float, n_rows: int, n_wider: int, look_again: Callable[[], float]
+) -> float:
+    """Look at some rows again while that gains more for each than a wider look did; return all the gain."""
+    total = gain
+    while run.has_budget and _pays(gain, n_rows, total, n_wider):
+        gain = look_again()
         total += gain
     return total
 
