@@ -25,6 +25,7 @@ from mapdp.data.column_kinds import resolution_of
 from mapdp.engine.build import seated
 from mapdp.engine.joint import state_log_joint
 from mapdp.families.base import Clusters
+from mapdp.families.gaussian.learning import NormalGamma
 from mapdp.partitions.labels import adjusted_rand
 from mapdp.partitions.process import PitmanYor
 
@@ -500,3 +501,11 @@ def test_a_family_that_is_given_learns_where_asked():
     assert_allclose(model.family_.resolution, 0.1)
     rounded = dataclasses.replace(Gaussian.empirical(X), resolution=0.2)
     assert_allclose(MAPDP(1.0, family=rounded, prior="learned").fit(X).family_.resolution, 0.2)
+
+
+def test_a_leap_of_learning_does_not_overflow():
+    """Two steps of EM may point far beyond what a float can hold; widths stay within bounds."""
+    far = NormalGamma.of_vector(np.array([0.5, -2.0, 0.0, 0.0, 1e5, -1e5]))
+    assert np.isfinite(far.rate).all()
+    assert (far.rate > 0.0).all()
+    assert np.isfinite(far.mean).all()

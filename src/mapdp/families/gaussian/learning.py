@@ -18,6 +18,7 @@ SHAPES = (
     0.1,
     1e4,
 )  # between which a learned shape is: below, one cluster's variance says nothing of others
+_LOG_WIDTHS = (-230.0, 230.0)  # of columns: their squares are ordinary floats
 THINNEST = (
     1e-12  # share of the table's variance below which no cluster is expected to be: equal rows have none
 )
@@ -100,7 +101,7 @@ class NormalGamma(NamedTuple):
         """Return the hyperparameters of a vector."""
         d = len(vector) // 2 - 1
         strength, shape = np.exp(np.clip(vector[d : d + 2], -40.0, 40.0))
-        width, shape = np.exp(vector[d + 2 :]), float(np.clip(shape, *SHAPES))
+        width, shape = np.exp(np.clip(vector[d + 2 :], *_LOG_WIDTHS)), float(np.clip(shape, *SHAPES))
         return cls(vector[:d] * width, float(strength), shape, shape * width**2)
 
 
