@@ -114,9 +114,7 @@ class MapFit(NamedTuple):
         if len(some) < len(self.reading.rows):
             problem = self.problem()
             return joined_by_all(problem, self._searched_among_more(problem, found))
-        labels = np.empty(len(some), dtype=np.int32)
-        labels[some] = found.state.labels
-        return labels
+        return _in_row_order(found.state.labels, some)
 
     def _searched_among_more(self, problem: Problem, found: Found) -> Found:
         """Return what a search of more rows finds: clusters of a large table should be nearly settled."""
@@ -153,8 +151,7 @@ class MapFit(NamedTuple):
 
     def _in_row_order(self, found: Found) -> Found:
         """Return an outcome among rows in the order of learning as one of the table."""
-        labels = np.empty(len(self.order), dtype=np.int32)
-        labels[self.order] = found.state.labels
+        labels = _in_row_order(found.state.labels, self.order)
         return found._replace(state=seated(self.reading.rows, labels, self.reading.family, found.process))
 
     def _init(self) -> Any:
@@ -176,3 +173,10 @@ class MapFit(NamedTuple):
         if len(others):
             labels[others] = mixture.scores(rows[others], lambda s: s[:, :-1].argmax(axis=1))
         return Kept(mixture, labels, blocks.named(found.known))
+
+
+def _in_row_order(labels: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return labels of rows that stand in some order as labels of the table."""
+    out = np.empty(len(order), dtype=np.int32)
+    out[order] = labels
+    return out

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import stats
 
 from mapdp.compiled.lanes import LANES
-from mapdp.compiled.linalg import is_positive_definite
 from mapdp.data import checks
 from mapdp.data.moments import column_moments
 from mapdp.families.base import SCALE_HINT, Clusters, Located, Parameters
@@ -18,6 +17,7 @@ from mapdp.families.gaussian.full_bank import GaussianBank, GaussianPrior, Gauss
 from mapdp.families.gaussian.learn_full import (
     NormalWishart,
     Scatters,
+    checked_scale,
     learned_normal_wishart,
     log_hyperprior_of,
 )
@@ -58,15 +58,9 @@ class Gaussian(Located):
 
     def __post_init__(self) -> None:
         mean = checks.real_vector("mean", self.mean)
-        scale = np.atleast_2d(np.array(self.scale, dtype=np.float64))
-        if scale.shape != (len(mean), len(mean)) or not is_positive_definite(scale):
-            raise ValueError(
-                f"scale must be a symmetric positive definite {len(mean)} x {len(mean)} matrix, "
-                f"got shape {scale.shape}. Hint: the covariance of the data is a good start."
-            )
+        scale = checked_scale(self.scale, len(mean))
         if not checks.positive("dof", self.dof, "columns + 2.") > len(mean) - 1:
             raise ValueError(f"dof must be above {len(mean) - 1}, got {self.dof}. Hint: columns + 2.")
-        checks.positive("dof", self.dof, "columns + 2.")
         checks.positive_vector("diagonal of scale", np.diag(scale), "the variances of the data.")
         checks.positive("strength", self.strength, "10 / N lets centres roam the data.")
         step = np.broadcast_to(checks.steps("resolution", self.resolution), mean.shape)

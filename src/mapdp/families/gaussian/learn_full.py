@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln, multigammaln
 
+from mapdp.compiled.linalg import is_positive_definite
 from mapdp.compiled.special import LOG_PI
 from mapdp.families.gaussian.learning import (
     THINNEST,
@@ -96,6 +97,17 @@ class Frame(NamedTuple):
         mean, covariance = scatters.pooled()
         width = np.sqrt(np.where(np.diag(covariance) > 0.0, np.diag(covariance), 1.0))
         return cls(mean, np.diag(width), np.diag(1.0 / width))
+
+
+def checked_scale(values: object, n_columns: int) -> np.ndarray:
+    """Return the scale matrix of a prior, or raise where it is not one."""
+    scale = np.atleast_2d(np.array(values, dtype=np.float64))
+    if scale.shape != (n_columns, n_columns) or not is_positive_definite(scale):
+        raise ValueError(
+            f"scale must be a symmetric positive definite {n_columns} x {n_columns} matrix, "
+            f"got shape {scale.shape}. Hint: the covariance of the data is a good start."
+        )
+    return scale
 
 
 def conditioned(matrix: np.ndarray) -> np.ndarray:

@@ -10,14 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from mapdp.compiled.linalg import is_positive_definite
 from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.data.moments import column_moments
 from mapdp.families.base import SCALE_HINT, Clusters, Family, Parameters
 from mapdp.families.columns import Sums, plain_sums
 from mapdp.families.gaussian.diagonal import DiagonalGaussian
-from mapdp.families.gaussian.learn_full import Frame, Scatters, conditioned
+from mapdp.families.gaussian.learn_full import Frame, Scatters, checked_scale, conditioned
 from mapdp.families.gaussian.learn_shared import SharedShape, learned_shape, log_hyperprior
 from mapdp.families.gaussian.spherical import SphericalGaussianBank, SphericalPrior, spherical_bank
 from mapdp.families.gaussian.student import blur_of
@@ -57,12 +56,7 @@ class SharedGaussian(Family):
 
     def __post_init__(self) -> None:
         mean = checks.real_vector("mean", self.mean)
-        scale = np.atleast_2d(np.array(self.scale, dtype=np.float64))
-        if scale.shape != (len(mean), len(mean)) or not is_positive_definite(scale):
-            raise ValueError(
-                f"scale must be a symmetric positive definite {len(mean)} x {len(mean)} matrix, "
-                f"got shape {scale.shape}. Hint: the covariance of the data is a good start."
-            )
+        scale = checked_scale(self.scale, len(mean))
         checks.positive("strength", self.strength, "10 / N lets centres roam the data.")
         checks.positive("shape", self.shape, "try 1.0.")
         step = np.broadcast_to(checks.steps("resolution", self.resolution), mean.shape)
