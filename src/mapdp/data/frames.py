@@ -34,7 +34,6 @@ class Raw(NamedTuple):
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     """Return the columns of X; remember their names where `reset`."""
     _check_names(X)
-    X = without_mask(X)
     frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("X must be a table in memory, got a lazy one. Hint: X.collect().")
@@ -42,6 +41,7 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(frame.shape)
         return [_looked_at(_from_series(series, X)) for series in frame.iter_columns()]
+    X = without_mask(X)
     if getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and np.ndim(X) == 2:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(X.shape)
