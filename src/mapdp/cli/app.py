@@ -20,7 +20,7 @@ from mapdp.insights.tree import DRAWN
 from mapdp.outputs import report, saving, summary
 from mapdp.outputs.compare import compare as compare_models
 from mapdp.outputs.tree_summary import tree_as_dict
-from mapdp.outputs.writing import write_together, write_whole
+from mapdp.data.writing import write_together, write_whole
 
 app = typer.Typer(
     name="mapdp",

@@ -51,6 +51,17 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     return [Raw(None, column, is_finite=is_finite) for column in rows.T]
 
 
+def columns_of(block: Any) -> list[Raw]:
+    """Return the columns of a part of a table that has been read before."""
+    if isinstance(block, np.ndarray) and block.dtype.kind not in "OUS":
+        rows = np.require(block, requirements=["C"])
+        rows = rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64)
+        return [Raw(None, column) for column in rows.T]
+    if isinstance(block, np.ndarray):
+        return [_from_objects(None, column) for column in block.T]
+    return [_from_series(series, block) for series in nw.from_native(block).iter_columns()]
+
+
 def _looked_at(raw: Raw) -> Raw:
     """Remember of a column of numbers whether all of them are finite."""
     return raw if raw.is_text else raw._replace(is_finite=has_finite_sum(raw.cells))

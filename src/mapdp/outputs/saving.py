@@ -25,7 +25,7 @@ from mapdp.estimators.map_dp import MAPDP
 from mapdp.estimators.mixture import Mixture
 from mapdp.outputs.packing import check_is_a, packed, unpacked
 from mapdp.outputs.saved_parts import arrays_of, check_estimator, checked_mixture
-from mapdp.outputs.writing import write_whole
+from mapdp.data.writing import write_whole
 
 FORMAT, VERSION = "mapdp model", 2
 
