@@ -1,11 +1,13 @@
 """Files that Arrow reads, block by block: a pyarrow Dataset of Parquet, Arrow or CSV files.
 
-Parquet files are read where they are, some row groups at a time. Files of other formats cannot be entered in
-the middle, so they are copied once, block by block, into a temporary Arrow file that can.
+Parquet files are read where they are, some row groups at a time. Files of other formats cannot be entered
+in the middle, so they are copied once, block by block, into a temporary Parquet file that can.
 """
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,12 +28,13 @@ class ArrowBlocks(Blocks):
     """The rows of a pyarrow Dataset; a block holds whole row groups, about `n_rows` rows together."""
 
     def __init__(self, dataset: Any, n_rows: int = ROWS) -> None:
-        self._folder: Any = None
         if getattr(dataset, "format", None) is None or dataset.format.default_extname != "parquet":
             dataset = self._copied(dataset, n_rows)
         self._schema, self._pieces = dataset.schema, _pieces(dataset, n_rows)
         if not self._pieces:
-            raise ValueError("the dataset has no rows. Hint: check the folder, and that its files are not empty.")
+            raise ValueError(
+                "the dataset has no rows. Hint: check the folder, and that its files are not empty."
+            )
         self.sizes = np.array([piece.n_rows for piece in self._pieces])
         self._stamps = {piece.fragment.path: _stamp(piece.fragment) for piece in self._pieces}
 
@@ -40,8 +43,9 @@ class ArrowBlocks(Blocks):
         import pyarrow.dataset
         import pyarrow.parquet
 
-        self._folder = tempfile.TemporaryDirectory(prefix="mapdp-")  # goes when the blocks do
-        path = os.path.join(self._folder.name, "rows.parquet")
+        folder = tempfile.mkdtemp(prefix="mapdp-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, "rows.parquet")
         with pyarrow.parquet.ParquetWriter(path, dataset.schema, compression="lz4") as file:
             for batch in dataset.to_batches(batch_size=n_rows, batch_readahead=1, fragment_readahead=1):
                 if batch.num_rows:
@@ -65,7 +69,8 @@ class ArrowBlocks(Blocks):
     def _check_unchanged(self, piece: _Piece) -> None:
         if _stamp(piece.fragment) != self._stamps[piece.fragment.path]:
             raise ValueError(
-                f"{piece.fragment.path} has changed since the fit began. Hint: fit again when nobody writes to it."
+                f"{piece.fragment.path} has changed since the fit began. "
+                "Hint: fit again when nobody writes to it."
             )
 
     def joined(self, parts: Sequence[Any]) -> Any:

@@ -1,7 +1,7 @@
-"""A table in numbered blocks: its rows may be on disk or on other machines, and only few blocks are in memory.
+"""A table in numbered blocks: its rows may be on disk or on other machines, few blocks are in memory.
 
-Everything that passes over all rows does so by two verbs: apply a task to each block, and give me these rows.
-The blocks and their order are part of the problem, so the outcome is the same wherever they are.
+Everything that passes over all rows does so by two verbs: apply a task to each block, and give me these
+rows. The blocks and their order are part of the problem, so the outcome is the same wherever they are.
 """
 
 import importlib
@@ -46,7 +46,7 @@ class Blocks:
         return labels
 
     def each(self, task: Callable[..., Any], shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
-        """Yield task(block, shared, arguments[b]) for each block b, in their order; few are read at a time."""
+        """Yield task(block, shared, arguments[b]) for each block b, in order; few are read at a time."""
 
         def work(number: int) -> Any:
             return task(self.read(number), shared, arguments[number])
@@ -61,6 +61,14 @@ class Blocks:
                 if len(under_way) > self.n_threads:
                     yield under_way.popleft().result()
             yield from (one.result() for one in under_way)
+
+    def mapped(self, function: Callable[[Any], np.ndarray], shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return what a function makes of all rows; each row becomes numbers of this shape and type."""
+        out = np.empty((self.n_rows, *shape), dtype=dtype)
+        some = self.each(_applied, function, [None] * len(self.sizes))
+        for start, n, numbers in zip(self.starts, self.sizes, some, strict=True):
+            out[start : start + n] = numbers
+        return out
 
     def rows(self, chosen: np.ndarray) -> Any:
         """Return the rows with these numbers, which must rise, as one table."""
@@ -89,6 +97,10 @@ class ArrayBlocks(Blocks):
     def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Return the rows of all parts."""
         return np.concatenate(parts)
+
+
+def _applied(table: Any, function: Callable[[Any], Any], _: None) -> Any:
+    return function(table)
 
 
 def _rows_at(table: Any, _: None, places: np.ndarray) -> Any:

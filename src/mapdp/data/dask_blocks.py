@@ -36,6 +36,18 @@ class DaskBlocks(Blocks):
         ]
         yield from dask.compute(*some)
 
+    def mapped(self, function: Callable[[Any], np.ndarray], shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return what a function makes of all rows, as a Dask array that is worked out when needed."""
+        import dask
+        import dask.array
+
+        some = [dask.delayed(function)(part) for part in self._parts]
+        arrays = [
+            dask.array.from_delayed(one, (int(n), *shape), dtype)
+            for one, n in zip(some, self.sizes, strict=True)
+        ]
+        return dask.array.concatenate(arrays)
+
     def joined(self, parts: Sequence[Any]) -> Any:
         """Return the rows of all parts."""
         if self._is_array:

@@ -14,12 +14,21 @@ from mapdp.engine.build import build_part
 from mapdp.engine.in_threads import assign
 from mapdp.engine.joint import unnormalised_log_joint
 from mapdp.engine.merge import pour_chairs
-from mapdp.engine.state import CHAIRS, MOVED, OPEN, TAKEN, State, for_passes, grown, new_state, new_workspace
+from mapdp.engine.state import (
+    CHAIRS,
+    MOVED,
+    OPEN,
+    TAKEN,
+    State,
+    for_passes,
+    grown,
+    new_state,
+    new_workspace,
+)
 from mapdp.engine.sweep import sweep
 from mapdp.families.base import Family, refresh_chairs
 from mapdp.families.slots import copy_slots, fill_slots, slots_of
 from mapdp.partitions.process import Process
-
 
 _NO_LABELS = np.empty(0, dtype=np.int32)
 
@@ -48,7 +57,9 @@ class BlockModel(NamedTuple):
         """Return the rows of a block as kernels read them, and what units add to their log density."""
         numbers = self.schema.matrix(columns_of(block))
         rows = self.family.encode(numbers, self.schema.names())
-        return np.ascontiguousarray(rows), float(np.sum(np.broadcast_to(self.schema.log_units(numbers), len(rows))))
+        return np.ascontiguousarray(rows), float(
+            np.sum(np.broadcast_to(self.schema.log_units(numbers), len(rows)))
+        )
 
     def state(self, clusters: Clusters, labels: np.ndarray = _NO_LABELS) -> State:
         """Return a state with these clusters, in which some of their rows have these labels."""
@@ -60,7 +71,6 @@ class BlockModel(NamedTuple):
         seats.log_join[n], seats.counters[:] = seats.log_open[n], 0
         seats.counters[[TAKEN, OPEN, CHAIRS]] = n, n, n + 1
         return state._replace(seats=seats)
-
 
     def log_joint(self, clusters: Clusters) -> float:
         """Return log p(x, z) of all rows."""
@@ -94,7 +104,7 @@ def seat_block(block: Any, visit: Visit, _: None) -> BlockResult:
 
 
 def visit_block(block: Any, visit: Visit, given: tuple[np.ndarray, bool]) -> BlockResult:
-    """Visit each row once, where it is this block's turn; the rows of the other blocks stay where they are."""
+    """Visit each row once where it is this block's turn; else its rows stay where they are."""
     labels, is_moving = given
     rows, log_units = visit.model.encoded(block)
     state = visit.model.state(visit.clusters, labels.copy())

@@ -1,6 +1,4 @@
-"""A fit of MAPDP to a table in blocks: a sample of rows says what the columns hold and which model they
-follow, and begins the search of all rows.
-"""
+"""A fit of MAPDP to a table in blocks: a sample of rows teaches the model, then all rows are searched."""
 
 import dataclasses
 import math
@@ -16,6 +14,7 @@ from mapdp.engine.block_tasks import BlockModel, Clusters
 from mapdp.engine.problem import Budget
 from mapdp.estimators.checkpoint import Checkpoint
 from mapdp.estimators.fitted import FittedMixture
+from mapdp.estimators.mixture import Mixture
 from mapdp.estimators.settings import Settings, generator
 from mapdp.families.slots import fill_slots, slots_of
 from mapdp.partitions.concentration import make_prior, most_probable_alpha
@@ -46,8 +45,8 @@ def fit_in_blocks(estimator: Any, blocks: Blocks, budget: Budget, checkpoint: st
     proposer = SplitProposer(_guesses_for(model), _seed(settings), budget.n_threads)
     search = BlockSearch(blocks, model, budget, proposer)
     kept = Checkpoint.at(checkpoint, model, blocks)
-    kept.restore(search) or search.begin(clusters)
-    is_done = search.go_on(kept.write)
+    kept.restore(search)
+    is_done = search.search(clusters, kept.write)
     found = search.by_falling_size()
     mixture = _mixture(model, found.clusters)
     return BlockFit(first, search, mixture, found.labels, found.log_joint - search.log_units, is_done)
@@ -71,14 +70,16 @@ def _model_of(first: Any, settings: Settings, n_rows: int) -> tuple[BlockModel, 
     schema = mixture.schema._replace(
         columns=tuple(dataclasses.replace(one, n_missing=0) for one in mixture.schema.columns)
     )
-    clusters = Clusters(slots_of(mixture.bank, mixture.n_clusters), np.asarray(mixture.sizes, dtype=np.int64))
+    clusters = Clusters(
+        slots_of(mixture.bank, mixture.n_clusters), np.asarray(mixture.sizes, dtype=np.int64)
+    )
     return BlockModel(schema, mixture.family, process), clusters
 
 
 def _process_for(process: Process, settings: Settings, n_clusters: int, n_rows: int) -> Process:
     """Return the process of all rows; where alpha is learned, it is the one that goes with their number."""
-    is_learned = isinstance(process, PitmanYor) and isinstance(settings.alpha, str)
-    if is_learned and settings.process is None and settings.expected_clusters is None:
+    is_free = isinstance(settings.alpha, str) and settings.process is None
+    if isinstance(process, PitmanYor) and is_free and settings.expected_clusters is None:
         prior = make_prior(settings.alpha_prior)
         alpha = most_probable_alpha(n_rows, n_clusters, prior, process.discount)
         process = dataclasses.replace(process, alpha=alpha)
@@ -103,7 +104,7 @@ def _mixture(model: BlockModel, clusters: Clusters) -> FittedMixture:
     return FittedMixture(model.schema, model.family, process, bank, clusters.sizes)
 
 
-class BlockFitMixin:
+class BlockFitMixin(Mixture):
     """Fitting an estimator to a table in blocks."""
 
     def _fit_in_blocks(
@@ -117,8 +118,7 @@ class BlockFitMixin:
             if hasattr(found.first, name):
                 setattr(self, name, getattr(found.first, name))
         self._keep_search(found)
-        self._keep(found.mixture, blocks.as_labels(found.labels))
-        return self
+        return self._keep(found.mixture, blocks.as_labels(found.labels))
 
     def _keep_search(self, found: BlockFit) -> None:
         """Store trace, convergence and the joint; the sample's climbs come first."""
@@ -131,13 +131,13 @@ class BlockFitMixin:
         self.converged_, self.n_iter_ = found.is_done, search.progress.n_passes
         self.log_joint_ = found.log_joint
         self.alpha_ = getattr(found.mixture.process, "alpha", math.nan)
-        self._has_row_blocks, self._row_blocks = False, None
 
 
 def _check_alone(estimator: Any, others: tuple[Any, ...]) -> None:
     if any(one is not None for one in others):
         raise ValueError(
-            "a table in blocks is fitted without y, sample_weight and groups. Hint: they need a table in memory."
+            "a table in blocks is fitted without y, sample_weight and groups. "
+            "Hint: they need a table in memory."
         )
     if not isinstance(estimator.init, str):
         raise ValueError(f"init must be a name for a table in blocks, got {type(estimator.init).__name__}.")

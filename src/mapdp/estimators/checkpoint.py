@@ -43,10 +43,10 @@ class Checkpoint(NamedTuple):
         }
         write_whole(self.path, save(tensors, {"mapdp": json.dumps(known)}))
 
-    def restore(self, search: BlockSearch) -> bool:
-        """Bring a search to where it was; False where nothing was kept."""
+    def restore(self, search: BlockSearch) -> None:
+        """Bring a search to where it was, if something was kept of it."""
         if self.path is None or not self.path.exists():
-            return False
+            return
         tensors, known = _read(self.path)
         if known.get("problem") != self.problem:
             raise ValueError(
@@ -61,7 +61,6 @@ class Checkpoint(NamedTuple):
             {(int(n), float(worth)) for n, worth in known["refused"]},
             float(known["log_units"]),
         )
-        return True
 
 
 def _read(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:

@@ -239,6 +239,7 @@ class MAPDP(BlockFitMixin, UncertaintyMixin, TreeMixin):
         settings, model_choice = Settings.of(self), ModelChoice(self.prior, self.covariance, self.family)
         model_choice.check()
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
+        self._has_row_blocks, self._row_blocks = False, None
         if (in_blocks := blocks_of(X)) is not None:
             budget = settings.budget(in_blocks.n_rows, listener or silent)
             return self._fit_in_blocks(in_blocks, budget, (y, sample_weight, groups), checkpoint)
@@ -261,8 +262,7 @@ class MAPDP(BlockFitMixin, UncertaintyMixin, TreeMixin):
         kept = fit.kept(choice.best)
         if kept.known_labels is not None:
             self.known_labels_ = kept.known_labels
-        self._keep(kept.mixture, kept.labels)
-        return self
+        return self._keep(kept.mixture, kept.labels)
 
     @property
     def warnings_(self) -> list[str]:

@@ -81,8 +81,9 @@ def _samples(
 def _every_so_many(labels: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Return every steps[k]-th of the rows with label k, none where that is 0."""
     order = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels, minlength=len(steps)))
-    pieces = [order[end - n : end : step] for n, end, step in zip(np.diff(ends, prepend=0), ends, steps) if step]
+    sizes = np.bincount(labels, minlength=len(steps))
+    of_each = np.split(order, np.cumsum(sizes)[:-1])
+    pieces = [rows[::step] for rows, step in zip(of_each, steps.tolist(), strict=True) if step]
     return np.sort(np.concatenate(pieces))
 
 

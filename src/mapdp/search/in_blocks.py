@@ -1,4 +1,4 @@
-"""The search of a table in blocks: passes over all blocks, merges of clusters, splits that a sample proposes.
+"""The search of a table in blocks: passes over all blocks, merges, and splits that a sample proposes.
 
 In a pass every block visits its rows against its own copy of the clusters, while the other blocks stand
 still. What they return is poured together and judged by the exact joint: a pass that lowered it is taken
@@ -76,7 +76,7 @@ class Progress(NamedTuple):
         return self._replace(n_passes=self.n_passes + 1, n_turns=turns, turn=0, n_quiet=0, log_gained=0.0)
 
     def after_splits(self, has_gained: bool) -> "Progress":
-        """Return the progress after splits were tried: first all clusters settle roughly, then to the end."""
+        """Return the progress after splits were tried: clusters settle roughly first, then to the end."""
         if has_gained:
             return self._replace(is_settled=False, is_fine=False)
         return self._replace(is_settled=self.is_fine, is_done=self.is_fine, is_fine=True)
@@ -92,28 +92,34 @@ class BlockSearch:
         self.proposer = proposer
         self.partition: Partition
 
-    def begin(self, clusters: Clusters) -> None:
-        """Let all rows join clusters that were found among some of them."""
-        given = [None] * len(self.blocks.sizes)
-        results = self.blocks.each(seat_block, Visit(self.model, clusters), given)
-        self.partition, n_moved = self._poured(results, len(clusters.sizes))
-        self._take(self._merged(self.partition), "start", n_moved)
-
     def restored(self, partition: Partition, progress: Progress, refused: set, log_units: float) -> None:
         """Stand where another search stood."""
         self.partition, self.progress, self.log_units = partition, progress, log_units
         self.proposer.refused = refused
         self.trace.append(self._step("restored", 0))
 
-    def go_on(self, keep: Callable[["BlockSearch"], None]) -> bool:
-        """Search until nothing gains, calling `keep` after every step; False where the budget is spent."""
+    def search(self, clusters: Clusters, keep: Callable[["BlockSearch"], None]) -> bool:
+        """Search until nothing gains, calling `keep` after every step; False where the budget is spent.
+
+        All rows join `clusters`, which were found among some of them, unless the search was restored.
+        """
         try:
+            if not self.trace:
+                self._begin(clusters)
             while not self.progress.is_done and self.progress.n_passes < self.budget.max_iter:
-                self._try_splits() if self.progress.is_settled else self._pass_over_blocks()
                 keep(self)
+                self._try_splits() if self.progress.is_settled else self._pass_over_blocks()
         except StoppedError:
+            keep(self)
             return False
+        keep(self)
         return self.progress.is_done
+
+    def _begin(self, clusters: Clusters) -> None:
+        given = [None] * len(self.blocks.sizes)
+        results = self.blocks.each(seat_block, Visit(self.model, clusters), given)
+        partition, n_moved = self._poured(results, len(clusters.sizes))
+        self._take(self._merged(partition), "start", n_moved)
 
     def _pass_over_blocks(self) -> None:
         """Visit the rows of all blocks whose turn it is."""
@@ -140,7 +146,7 @@ class BlockSearch:
         return _RELATIVE * abs(self.partition.log_joint) if self.blocks.n_rows > LARGE else 0.0
 
     def _try_splits(self) -> None:
-        """Part the clusters whose sample says so; all of it takes effect where the joint rises, or nothing."""
+        """Part the clusters whose sample says so; all of it takes effect if the joint rises, or nothing."""
         before, n_moved = self.partition, 0
         parted = self.proposer.proposed(self.blocks, self.model, before.labels, before.clusters)
         if parted:
