@@ -77,9 +77,9 @@ class StreamMixin(Mixture):
     def partial_fit(self, X: Any, y: Any = None, half_life: float | None = None) -> Self:
         """Learn from a batch of rows; earlier ones need not be kept.
 
-        The first rows, some 8,192 of them, are searched anew whenever their number has doubled. Later batches
-        join the clusters there are, which may open, split, merge and fade. Memory does not grow with the
-        stream.
+        The first rows, some 8,192 of them, are searched anew whenever their number has doubled. Later
+        batches join the clusters there are, which may open, split, merge and fade. Memory does not grow
+        with the stream.
 
         Parameters
         ----------
