@@ -83,10 +83,12 @@ def summarise(
     label: np.ndarray | None = None,
     uncertainty: Uncertainty | None = None,
     level: int | None = None,
+    seconds: float | None = None,
 ) -> Summary:
     """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them.
 
-    The report opens where the cluster tree has `level` clusters, None for all of them.
+    The report opens where the cluster tree has `level` clusters, None for all of them; `seconds` is what the
+    fit took, where that was measured, else the time of the last step counts.
     """
     shown = _some(len(view.numbers))
     picture = projection.of_numbers(model, view.numbers, view.labels, shown)
@@ -95,7 +97,7 @@ def summarise(
         n_rows=len(view.numbers),
         columns=_columns(model),
         n_clusters=model.n_clusters_,
-        **_search(model),
+        **_search(model, seconds),
         clusters=_clusters(model, uncertainty),
         sure="" if uncertainty is None else str(uncertainty.agreement),
         number=_number(uncertainty),
@@ -111,14 +113,14 @@ def summarise(
     )
 
 
-def _search(model: MAPDP) -> dict[str, Any]:
+def _search(model: MAPDP, seconds: float | None) -> dict[str, Any]:
     """Return what the search came to, and how."""
     return {
         "model": model.models_.sentence(),
         "log_joint": model.log_joint_,
         "alpha": None if math.isnan(model.alpha_) else model.alpha_,
         "converged": model.converged_,
-        "seconds": max(step.seconds for step in model.trace_),
+        "seconds": max(step.seconds for step in model.trace_) if seconds is None else seconds,
         "climbs": model.trace_[-1].climb + 1,
         "won": model.winning_climb_,
         "sweeps": model.n_iter_,
