@@ -17,7 +17,7 @@ def main() -> None:
         from mapdp.cli.wording import for_terminal
     except ModuleNotFoundError as error:
         sys.exit(f"mapdp: {error.name} is missing. Hint: pip install 'mapdp[cli]'.")
-    warnings.showwarning = _as_sentence
+    warnings.showwarning = _as_sentence  # type: ignore[assignment]
     try:
         interrupts.while_working()
         app()

@@ -1,12 +1,12 @@
 """The commands and where they are: a new one is a function in a file of its own, and a line here."""
 
 import functools
+import importlib.metadata
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-import mapdp
 from mapdp.cli import extras, fit, models
 from mapdp.cli.interrupts import CODE
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = {
+COMMANDS: dict[str, Any] = {
     "fit": fit.fit,
     "predict": models.predict,
     "describe": models.describe,
@@ -52,13 +52,13 @@ for _name, _command in COMMANDS.items():
 
 def _show_version(is_asked: bool) -> None:
     if is_asked:
-        typer.echo(f"mapdp {mapdp.__version__}")
+        typer.echo(f"mapdp {importlib.metadata.version('mapdp')}")
         raise typer.Exit
 
 
 @app.callback()
 def main(
-    version: Annotated[  # noqa: ARG001  # its callback ends the program
+    version: Annotated[  # its callback ends the program
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:

@@ -1,7 +1,7 @@
 """Words that are numbers or dates as people write them: $ 1,234.50, 12 %, 24.12.2021.
 
-Whether a comma is a decimal mark is known of the file as a whole; columns are then read one by one. A column
-is read so only if all of its cells can be.
+Whether a comma is a decimal mark is known of the file as a whole; columns are then read one by one, each
+only if all of its cells can be.
 """
 
 import datetime
@@ -16,7 +16,8 @@ import pyarrow as pa
 from mapdp.cli.formats import TroubleError
 
 _SYMBOLS = r"[$€£¥₹₩₽%‰]|USD|EUR|GBP|CHF|JPY|INR|CNY|SEK|NOK|DKK|PLN|CAD|AUD"
-_BLANKS = "  \u202f'’"  # that stand between thousands: blanks that do not break lines, apostrophes
+_BLANKS = " \u00a0\u202f'\u2019"  # that stand between thousands
+_SIGNS = "-+\u2212"  # the last one is the minus of printed text
 _DATE = re.compile(
     r"(\d{1,4})([./-])(\d{1,2})\2(\d{2}|\d{4})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2}))?)?$", re.ASCII
 )
@@ -38,7 +39,7 @@ def _number_form(decimal: str) -> re.Pattern[str]:
     whole = rf"(?P<whole>{digits})?(?:{re.escape(decimal)}(?P<decimals>\d*))?(?P<power>[eE][+-]?\d+)?"
     before, after = rf"(?P<before>{_SYMBOLS})?", rf"(?P<after>{_SYMBOLS})?"
     return re.compile(
-        rf"(?P<open>\()?(?P<sign>[-+−]?)\s?{before}\s?(?P<inner>[-+−]?){whole}\s?{after}(?P<close>\))?$",
+        rf"(?P<open>\()?(?P<sign>[{_SIGNS}]?)\s?{before}\s?(?P<inner>[{_SIGNS}]?){whole}\s?{after}(?P<close>\))?$",
         re.ASCII,
     )
 
@@ -49,8 +50,8 @@ _FORMS = {decimal: _number_form(decimal) for decimal in ".,"}
 def number_of(word: str, decimal: str) -> tuple[float, str] | None:
     """Return a number and the symbol beside it, None where a word is not a number.
 
-    >>> number_of("$ 1,234.50", "."), number_of("(12 %)", "."), number_of("1.234,5", ","), number_of("x", ".")
-    ((1234.5, '$'), (-12.0, '%'), (1234.5, ''), None)
+    >>> number_of("$ 1,234.50", "."), number_of("(12 %)", "."), number_of("1.234,5", ",")
+    ((1234.5, '$'), (-12.0, '%'), (1234.5, ''))
     """
     found = _FORMS[decimal].match(word.strip())
     if (
@@ -62,7 +63,7 @@ def number_of(word: str, decimal: str) -> tuple[float, str] | None:
     whole = re.sub(r"\D", "", found["whole"] or "0")
     signs = found["sign"] + found["inner"] + ("-" if found["open"] else "")
     number = float(f"{whole}.{found['decimals'] or '0'}{found['power'] or ''}")
-    minus = sum(sign in "-−" for sign in signs)
+    minus = sum(sign in "-\u2212" for sign in signs)
     symbol = found["before"] or found["after"] or ""
     return (-number if minus % 2 else number), symbol
 
@@ -91,7 +92,8 @@ def _check_slips(name: str, coded: pa.DictionaryArray, words: Sequence[str], is_
     slip, like = is_slip.index(True), words[is_slip.index(False)]
     raise TroubleError(
         f"column {name!r} holds numbers such as {like!r}, but got {words[slip]!r} in row "
-        f"{coded.indices.to_pylist().index(slip)}. Hint: --missing {shlex.quote(words[slip])} leaves such cells empty, "
+        f"{coded.indices.to_pylist().index(slip)}. Hint: --missing {shlex.quote(words[slip])} leaves such "
+        "cells empty, "
         f"--columns {shlex.quote(name)}=category takes words."
     )
 
@@ -136,7 +138,7 @@ def _moment(parts: tuple, order: str) -> datetime.datetime | None:
 
 
 def settled(table: pa.Table, decimal: str, kept: frozenset[str]) -> tuple[pa.Table, list[str]]:
-    """Return a table whose words are numbers and dates where they can be; `kept` columns stay as they are."""
+    """Return a table whose words are numbers and dates where they can be; `kept` ones stay."""
     notes = []
     for j, name in enumerate(table.column_names):
         if pa.types.is_string(table.schema.types[j]) and name not in kept:

@@ -20,8 +20,9 @@ _LARGEST = 1 << 23  # ... or so many bytes
 _SEPARATORS = "\t;|,"  # those that are the least likely within a cell come first
 _NAMES = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "blanks"}
 _BOMS = {b"\xef\xbb\xbf": "utf8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_COMMA = re.compile(r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{1,3}(?:\.\d{3})+,\d+)\D{0,4}$", re.ASCII)
-_POINT = re.compile(r"\D{0,4}(?:\d*\.(?:\d{1,2}|\d{4,})|0\.\d+|\d{1,3}(?:,\d{3})+\.\d+)\D{0,4}$", re.ASCII)
+_EDGES = re.compile(r"^[^\d.,]{0,5}|[^\d.,]{0,5}$", re.ASCII)  # signs and symbols around a number
+_COMMA = re.compile(r"\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}", re.ASCII)
+_POINT = re.compile(r"\d*\.(\d{1,2}|\d{4,})|0\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}", re.ASCII)
 _TIMED = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ][\d:.]+)?Z?$|\d{1,2}:\d{2}(:\d{2})?$", re.ASCII)
 
 
@@ -67,7 +68,7 @@ def dialect_of(source: Source, asked: Asked) -> Dialect:
     above, body = _comments(lines)
     separator = asked.separator or _separator(body, source.path)
     rows = _rows(body, separator)
-    decimal = asked.decimal or _decimal(rows, separator)
+    decimal = asked.decimal or _decimal(rows)
     in_comment = _names_in_comment(above, rows, separator, decimal)
     has_header = not in_comment and (
         _has_header(rows, decimal) if asked.has_header is None else asked.has_header
@@ -170,11 +171,11 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
     return collections.Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
 
-def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
+def _decimal(rows: Sequence[Sequence[str]]) -> str:
     """Tell the decimal mark by cells that allow only one; a comma that may be either parts thousands."""
-    cells = [cell.strip() for row in rows for cell in row if cell]
-    n_commas = sum(_COMMA.match(cell) is not None for cell in cells)
-    return "," if n_commas > sum(_POINT.match(cell) is not None for cell in cells) else "."
+    cells = [_EDGES.sub("", cell) for row in rows for cell in row if cell]
+    n_commas = sum(_COMMA.fullmatch(cell) is not None for cell in cells)
+    return "," if n_commas > sum(_POINT.fullmatch(cell) is not None for cell in cells) else "."
 
 
 def _kind(cell: str, decimal: str) -> str:
@@ -193,7 +194,7 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
     """Say whether the first row names the columns: more of its cells differ from those below than not."""
     if len(rows) < 2:
         return not rows or "word" in {_kind(cell, decimal) for cell in rows[0]}
-    columns = [column for column in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
+    columns = list(zip(*(row for row in rows if len(row) == len(rows[0])), strict=True))
     votes = [_vote(column, decimal) for column in columns]
     return sum(votes) >= 0 or _counts_up([column[0] for column in columns])
 

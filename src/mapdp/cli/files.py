@@ -56,8 +56,6 @@ def _contents(source: Source, asked: Asked) -> TextTable:
         "arrow stream": lambda file: pa.ipc.open_stream(file.read()).read_all(),
         "json": _read_json,
     }
-    if content == "parquet" and not source.is_pipe:  # which Arrow reads without a copy of the file
-        return TextTable(parquet.read_table(source.path), [])
     with source.open() as file:
         return TextTable(readers[content](file), [])
 
@@ -118,8 +116,8 @@ def _parsed(source: Source, dialect: Dialect, asked: Asked) -> pa.Table:
 
 def _cleaned(file: Any, dialect: Dialect) -> io.BytesIO:
     """Return the text in UTF-8 without comments; tabs stand for blanks between cells."""
-    out = io.BytesIO()
-    for line in io.TextIOWrapper(file, encoding=dialect.encoding, newline=""):
+    out, encoding = io.BytesIO(), "utf-8-sig" if dialect.encoding == "utf8" else dialect.encoding
+    for line in io.StringIO(file.read().decode(encoding), newline=""):
         if not (dialect.has_comments and line.startswith("#")):
             is_blank = dialect.separator == " "
             out.write(("\t".join(line.split()) + "\n" if is_blank else line).encode())

@@ -33,7 +33,7 @@ def fit(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=KIND: real, log, count, binary, category, ordered; of dates weekday, time; may be repeated"
+            help="NAME=KIND: real, log, count, binary, category, ordered, or weekday, time of dates"
         ),
     ] = None,
     weights: Annotated[str | None, typer.Option(help="column that says what each row counts for")] = None,

@@ -1,12 +1,14 @@
 """What a file is, by its first bytes: its name may say anything, and standard input has none."""
 
 import bz2
+import contextlib
 import functools
 import gzip
 import io
 import lzma
 import pathlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -69,13 +71,15 @@ class Source:
             raise TroubleError(f"there is no file {path}. Hint: `-` reads standard input.")
         self.is_pipe = path == "-" or not pathlib.Path(path).is_file()
 
-    def open(self) -> Any:
-        """Return a file of bytes."""
-        file = io.BytesIO(_piped(self.path)) if self.is_pipe else open(self.path, "rb")
-        start = file.read(8)
-        file.seek(0)
-        unpack = next((unpack for magic, unpack in _COMPRESSED.items() if start.startswith(magic)), None)
-        return file if unpack is None else unpack(file)
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Any]:
+        """Give a file of bytes."""
+        with io.BytesIO(_piped(self.path)) if self.is_pipe else open(self.path, "rb") as file:
+            start = file.read(8)
+            file.seek(0)
+            unpacks = (unpack for magic, unpack in _COMPRESSED.items() if start.startswith(magic))
+            with next(unpacks, contextlib.nullcontext)(file) as unpacked:
+                yield unpacked
 
     def start(self, n_bytes: int) -> bytes:
         """Return the first bytes."""
@@ -90,7 +94,7 @@ def _piped(path: str) -> bytes:
 
 
 def kind_of(path: str) -> str:
-    """Return "csv", "tsv", "parquet", "arrow", "jsonl" or "json" for a file name, "csv" for standard input."""
+    """Return "csv", "tsv", "parquet", "arrow", "jsonl" or "json" for a file name; "csv" is the rest."""
     name = path.lower()
     for ending in (".gz", ".bz2", ".xz", ".zst", ".lz4"):
         name = name.removesuffix(ending)

@@ -66,9 +66,9 @@ def _numbers(cells: np.ndarray, name: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise TroubleError(f"--weights {name} must hold numbers: {error}.") from error
     if np.isnan(weights).any():
+        i = int(np.isnan(weights).argmax())
         raise TroubleError(
-            f"--weights {name} must hold a number in every row, got none in row {int(np.isnan(weights).argmax())}. "
-            "Hint: 0 leaves a row out."
+            f"--weights {name} must hold a number in every row, not in row {i}. Hint: 0 leaves a row out."
         )
     return weights
 

@@ -93,7 +93,7 @@ def write_report(
     *,
     asked: Asked,
 ) -> None:
-    """Write the report of a model about a table: that of `mapdp fit`, where it is the table that was fitted."""
+    """Write the report of a model about a table, which may be the one that was fitted."""
     targets.check([out], force)
     fitted = inputs.model_at(model)
     rows, notes = files.read(table, asked._replace(kept=inputs.words_of(fitted)))

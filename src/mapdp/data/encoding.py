@@ -12,8 +12,9 @@ from mapdp.data.times import weekdays
 def part_of(raw: Raw, part: str) -> Raw:
     """Return the weekdays, or the times of day, of a column of dates or moments."""
     if raw.measure not in ("date", "moment"):
+        got = "words" if raw.is_text else "numbers"
         raise ValueError(
-            f"column {raw.name!r} must hold dates for its {part}, got {'words' if raw.is_text else 'numbers'}. "
+            f"column {raw.name!r} must hold dates for its {part}, got {got}. "
             f"Hint: columns={{{raw.name!r}: 'category'}} takes it as it is."
         )
     if part == "weekday":
@@ -49,6 +50,7 @@ def meant(cell: Any) -> Any:
 
 
 def logs(raw: Raw, shift: float) -> np.ndarray:
+    """Return the logarithms of a column, or say which cell has none."""
     moved = raw.cells + shift
     if np.nanmin(moved, initial=1.0) <= 0.0:
         i = int(np.nanargmin(moved))

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.data.wording import counted
 from mapdp.data import checks
+from mapdp.data.wording import counted
 from mapdp.engine.merge import merge_path
 from mapdp.families.base import Bank, Family
 from mapdp.partitions.process import Process

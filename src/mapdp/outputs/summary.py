@@ -87,8 +87,8 @@ def summarise(
 ) -> Summary:
     """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them.
 
-    The report opens where the cluster tree has `level` clusters, None for all of them; `seconds` is what the
-    fit took, where that was measured, else the time of the last step counts.
+    The report opens where the cluster tree has `level` clusters, None for all of them. `seconds` is what
+    the fit took; None takes the time of its last step.
     """
     shown = _some(len(view.numbers))
     picture = projection.of_numbers(model, view.numbers, view.labels, shown)
