@@ -22,7 +22,10 @@ _RULES: list[tuple[str, str]] = [
     (r" \(NaN\)", ""),
     (r"; see schema_", ""),
     (r"(\w+)=None\b", r"no \1"),
-    (r"leave family at None to have columns of words read as categories", "--columns NAME=category takes words"),
+    (
+        r"leave family at None to have columns of words read as categories",
+        "--columns NAME=category takes words",
+    ),
     (r"give None for no limit", "leave it out for no limit"),
     (r" Hint: (?:MAPDP and GibbsDPM have|fit without y)\.", ""),
     (r"fill them with impute, and fit a model to that", "fill them first"),

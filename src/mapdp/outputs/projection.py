@@ -39,7 +39,7 @@ def of_rows(model: MAPDP, table: Any) -> Picture:
 def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray, shown: np.ndarray) -> Picture:
     """Draw some of the rows; they are numbers already, and gaps are NaN."""
     some = np.union1d(_sample(labels), shown)
-    numbers, names = _as_numbers(model, cells[some])
+    numbers, names = as_numbers(model, cells[some])
     directions = _directions(numbers, labels[some])
     rows = (numbers - numbers.mean(axis=0)) @ directions
     moments = [_moments(rows[labels[some] == k]) for k in range(model.n_clusters_)]
@@ -55,7 +55,7 @@ def _sample(labels: np.ndarray) -> np.ndarray:
     return np.union1d(np.arange(0, len(labels), every), small)
 
 
-def _as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return columns without gaps; levels become one column each."""
     columns, names = [], []
     used = [model.schema_.columns[j] for j in model.schema_.used]
