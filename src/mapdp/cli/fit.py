@@ -12,6 +12,7 @@ import typer
 from mapdp.cli import files, inputs, job, show, targets
 from mapdp.cli.files import Asked, TroubleError
 from mapdp.cli.options import Append, Force, Id, Json, Quiet, Table, reads_table
+from mapdp.cli.wording import for_terminal
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs import report, saving, summary
 from mapdp.outputs.writing import write_together
@@ -184,9 +185,8 @@ def described(model: MAPDP, given: inputs.Given, **about: Any) -> tuple[summary.
 def with_command(found: summary.Summary, notes: list[str]) -> summary.Summary:
     """Add notes on the file, and the command that was run."""
     command = shlex.join(["mapdp", *sys.argv[1:]])
-    return dataclasses.replace(
-        found, notes=notes + found.notes, made_with={**found.made_with, "command": command}
-    )
+    notes = [for_terminal(note) for note in notes + found.notes]
+    return dataclasses.replace(found, notes=notes, made_with={**found.made_with, "command": command})
 
 
 def _note_on_cut(model: MAPDP, kept: MAPDP) -> str:

@@ -20,7 +20,8 @@ _RULES: list[tuple[str, str]] = [
     (r"\bX must\b", "the table must"),
     (r"\bX has\b", "the table has"),
     (r" \(NaN\)", ""),
-    (r"; see schema_", ""),
+    (r"; see schema_| \(see schema_\)", ""),
+    (r"\(n_init\)", "(--n-init)"),
     (r"(\w+)=None\b", r"no \1"),
     (
         r"leave family at None to have columns of words read as categories",

@@ -61,13 +61,13 @@ def _typical(prior: Family, sums: Sums, column: Column) -> Typical:
     if isinstance(prior, DiagonalGaussian):
         spread = float(np.sqrt(max(sums.second[0] / n - mean * mean, 0.0)))
         spread = spread if spread > _ROUNDING * abs(mean) else 0.0
-    centre = _settled(mean + float(prior.origin[0]), float(prior.origin[0]))
+    centre = settled(mean + float(prior.origin[0]), float(prior.origin[0]))
     if column.kind == "log" or isinstance(prior, LogNormal):
         return _skewed(centre, spread, column.shift)
     return _measured(centre * column.unit, spread * column.unit, column)
 
 
-def _settled(number: float, added: float) -> float:
+def settled(number: float, added: float) -> float:
     """Return a number, 0 where it is only what rounding leaves of something that was added."""
     return 0.0 if abs(number) < _RESIDUE * abs(added) else number
 
@@ -75,7 +75,7 @@ def _settled(number: float, added: float) -> float:
 def _skewed(centre: float, spread: float, shift: float) -> Typical:
     """Return what is typical of numbers whose logarithm is used."""
     ends = [np.exp(centre + side * spread) - shift for side in (-1.0, 0.0, 1.0)]
-    low, middle, high = (max(_settled(float(end), shift), 0.0) for end in ends)
+    low, middle, high = (max(settled(float(end), shift), 0.0) for end in ends)
     text = f"{short(middle)} ({short(low, 3)} to {short(high, 3)})" if high > low else short(middle)
     return Typical.of(text, median=middle, low=low, high=high)
 

@@ -19,7 +19,7 @@ def kmeans_beside(
 ) -> dict[str, Any]:
     """Return how K-means with as many clusters agrees with ours; nothing for one cluster, or very many.
 
-    Columns are scaled to variance one, levels have a column each, gaps are means: what one would do by hand.
+    Columns are scaled to variance one, levels have a column each, gaps are filled by means.
     """
     some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), _ROWS)).round().astype(np.int64))
     n_clusters = len(np.unique(labels[some]))

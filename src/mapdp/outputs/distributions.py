@@ -8,7 +8,7 @@ import numpy as np
 from mapdp.data.columns import Column
 from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
-from mapdp.insights.typical import short
+from mapdp.insights.typical import settled, short
 
 _BINS = 20  # of a histogram
 _LEVELS = 8  # that have bars of their own; the rest share one
@@ -88,6 +88,8 @@ def in_words(column: Column, cell: float) -> str:
     if np.isnan(cell):
         return "missing"
     value = column.decoded(np.array([cell]))[0]
+    if column.kind == "log":
+        value = settled(float(value), column.shift)
     return column.word(value) if column.measure or column.values else short(float(value), 3)
 
 

@@ -22,7 +22,7 @@ const matching = () => level.clusters.filter((c) => wanted.split(/\s+/).every((w
 function mainClass(c) {
   if (!data.classes.names) return "";
   const counts = classCounts(c), most = Math.max(...counts), total = counts.reduce((a, b) => a + b, 0);
-  return total ? `${data.classes.names[counts.indexOf(most)]} ${percent(most / total)}` : "";
+  return total ? `${data.classes.names[counts.indexOf(most)]} (${percent(most / total)})` : "";
 }
 
 const headings = () => [

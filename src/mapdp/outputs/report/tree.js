@@ -51,7 +51,7 @@ function marks() {
     return button;
   };
   if (tree.suggested === found) at("level-marks").replaceChildren(mark(found, `most probable, and suggested: ${found}`));
-  else if (apart < 120) at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested} · most probable: ${found}`));
+  else if (apart < 120) at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested} · most probable: ${found}`, 2 * tree.suggested > found));
   else at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested}`, apart < 150), mark(found, `most probable: ${found}`));
 }
 
