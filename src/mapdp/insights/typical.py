@@ -50,6 +50,11 @@ def short(number: float, digits: int = 4) -> str:
     return f"{number:.{max(digits - before, 0)}f}"
 
 
+def plain(number: float, digits: int = 4) -> str:
+    """Return a number with few digits, a whole one without a point."""
+    return f"{number:.0f}" if number == round(number) and abs(number) < 1e9 else short(number, digits)
+
+
 def _typical(prior: Family, sums: Sums, column: Column) -> Typical:
     """Return what rows with these sums are like in one column."""
     n, tally = float(sums.n[0]), sums.tallies[0]
@@ -76,7 +81,7 @@ def _skewed(centre: float, spread: float, shift: float) -> Typical:
     """Return what is typical of numbers whose logarithm is used."""
     ends = [np.exp(centre + side * spread) - shift for side in (-1.0, 0.0, 1.0)]
     low, middle, high = (max(settled(float(end), shift), 0.0) for end in ends)
-    text = f"{short(middle)} ({short(low, 3)} to {short(high, 3)})" if high > low else short(middle)
+    text = f"{short(middle)} ({short(low, 3)} to {short(high, 3)})" if high > low else plain(middle)
     return Typical.of(text, median=middle, low=low, high=high)
 
 
@@ -85,7 +90,7 @@ def _measured(mean: float, sd: float, column: Column) -> Typical:
     if column.measure:
         text, about = _moment(mean, sd, column), f" ± {span_in_words(sd, 2)}" if sd > 0.0 else ""
         return Typical.of(text + about, mean=text, sd=sd)
-    text = f"{short(mean)} ± {short(sd, 2)}" if sd > 0.0 else short(mean)
+    text = f"{short(mean)} ± {short(sd, 2)}" if sd > 0.0 else plain(mean)
     return Typical.of(text, mean=mean, sd=sd)
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mapdp.data.column_kinds import rows_to_look_at
 from mapdp.data.columns import Column
 from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
-from mapdp.insights.typical import settled, short
+from mapdp.insights.typical import plain, settled
 
 _BINS = 20  # of a histogram
 _LEVELS = 8  # that have bars of their own; the rest share one
@@ -71,8 +72,8 @@ def _intervals(column: Column, cells: np.ndarray) -> tuple[np.ndarray, list[str]
     """Return the interval of each cell, -1 for a gap; the first and the last one are open."""
     known = ~np.isnan(cells)
     seen = cells[known].astype(np.float64)
-    values = np.unique(seen)
-    if len(values) <= _BINS:
+    values = np.unique(rows_to_look_at(seen))
+    if len(values) <= _BINS and len(values := np.unique(seen)) <= _BINS:
         bins = np.where(known, np.searchsorted(values, cells), -1)
         return bins, [in_words(column, value) for value in values]
     low, high = np.quantile(seen, _TAILS)
@@ -90,7 +91,7 @@ def in_words(column: Column, cell: float) -> str:
     value = column.decoded(np.array([cell]))[0]
     if column.kind == "log":
         value = settled(float(value), column.shift)
-    return column.word(value) if column.measure or column.values else short(float(value), 3)
+    return column.word(value) if column.measure or column.values else plain(float(value), 3)
 
 
 def gaps(model: MAPDP, numbers: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
