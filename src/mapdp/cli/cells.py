@@ -25,7 +25,7 @@ _SLIPS = 0.1  # share of other cells up to which a column of numbers is one with
 _CENTURY = 69  # two digits from here on are of the last century, as everywhere
 
 
-class Column(NamedTuple):
+class ReadColumn(NamedTuple):
     """A column of words that was read as something else."""
 
     cells: pa.Array
@@ -68,7 +68,9 @@ def number_of(word: str, decimal: str) -> tuple[float, str] | None:
     return (-number if minus % 2 else number), symbol
 
 
-def _as_numbers(name: str, coded: pa.DictionaryArray, words: Sequence[str], decimal: str) -> Column | None:
+def _as_numbers(
+    name: str, coded: pa.DictionaryArray, words: Sequence[str], decimal: str
+) -> ReadColumn | None:
     """Read all words as numbers; None where some are not, or symbols differ."""
     read = [number_of(word, decimal) for word in words]
     if None in read:
@@ -79,7 +81,7 @@ def _as_numbers(name: str, coded: pa.DictionaryArray, words: Sequence[str], deci
     if len([symbol for symbol in symbols if symbol]) > 1:
         return None
     beside = f", without {symbols[-1]}" if symbols[-1] else ""
-    return Column(
+    return ReadColumn(
         pa.array([number for number, _ in numbers]), f"{name}: numbers such as {words[0]!r}{beside}"
     )
 
@@ -98,7 +100,7 @@ def _check_slips(name: str, coded: pa.DictionaryArray, words: Sequence[str], is_
     )
 
 
-def _as_dates(name: str, words: Sequence[str]) -> Column | None:
+def _as_dates(name: str, words: Sequence[str]) -> ReadColumn | None:
     """Read all words as dates in the one order that all of them allow."""
     read = [_DATE.match(word) for word in words]
     parts = [match.groups() for match in read if match]
@@ -114,7 +116,9 @@ def _as_dates(name: str, words: Sequence[str]) -> Column | None:
     doubt = "; no value says which comes first" if len(orders) > 1 and mark == "/" else ""
     shown = {"d": "day", "m": "month", "y": "year"}
     order = mark.join(shown[part] for part in orders[0])
-    return Column(pa.array(moments).cast(pa.timestamp("s")).cast(kind), f"{name}: dates as {order}{doubt}")
+    return ReadColumn(
+        pa.array(moments).cast(pa.timestamp("s")).cast(kind), f"{name}: dates as {order}{doubt}"
+    )
 
 
 def _orders(mark: str, parts: Sequence[tuple]) -> Iterable[str]:
