@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mapdp.cli.cells import number_of
-from mapdp.cli.formats import Source, TroubleError, kind_of, named
+from mapdp.cli.formats import TableFile, TroubleError, kind_of, named
 from mapdp.data.frames import NO_ANSWER
 
 _SAMPLE = 65536  # bytes that are looked at, and more ...
@@ -58,7 +58,7 @@ class Dialect(NamedTuple):
         return ", ".join(parts + ["lines with # left out"] * self.has_comments)
 
 
-def dialect_of(source: Source, asked: Asked) -> Dialect:
+def dialect_of(source: TableFile, asked: Asked) -> Dialect:
     """Infer how a file holds its table, but for what users say."""
     start, is_whole = _sample(source)
     if not start.strip():
@@ -78,7 +78,7 @@ def dialect_of(source: Source, asked: Asked) -> Dialect:
     return Dialect(encoding, separator, decimal, has_header, has_comments, names, max(map(len, lines)))
 
 
-def _sample(source: Source) -> tuple[bytes, bool]:
+def _sample(source: TableFile) -> tuple[bytes, bool]:
     """Return the beginning of a file, and whether that is all of it."""
     with source.open() as file:
         start = file.read(_SAMPLE)

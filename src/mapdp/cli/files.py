@@ -16,7 +16,7 @@ import pyarrow.parquet as parquet
 
 from mapdp.cli import cells
 from mapdp.cli.dialects import Asked, Dialect, dialect_of, foreign
-from mapdp.cli.formats import Source, TroubleError, content_of, kind_of, named
+from mapdp.cli.formats import TableFile, TroubleError, content_of, kind_of, named
 from mapdp.data.frames import NO_ANSWER
 from mapdp.outputs.writing import write_whole
 
@@ -36,7 +36,7 @@ class TextTable(NamedTuple):
 
 def read(path: str, asked: Asked | None = None) -> tuple[pa.Table, list[str]]:
     """Return a table, and notes on how the file was read."""
-    source, asked = Source(path), asked or Asked()
+    source, asked = TableFile(path), asked or Asked()
     try:
         table, notes = _contents(source, asked)
     except (pa.ArrowException, OSError, UnicodeError, EOFError, ValueError) as error:
@@ -46,7 +46,7 @@ def read(path: str, asked: Asked | None = None) -> tuple[pa.Table, list[str]]:
     return _without_words_for_missing(table, asked.missing), notes + left_out
 
 
-def _contents(source: Source, asked: Asked) -> TextTable:
+def _contents(source: TableFile, asked: Asked) -> TextTable:
     content = content_of(source)
     if content == "text":
         return _read_text(source, asked)
@@ -76,7 +76,7 @@ def _check(table: pa.Table, path: str) -> None:
         raise TroubleError(f"{named(path)} has two columns called {name!r}. Hint: rename one.")
 
 
-def _read_text(source: Source, asked: Asked) -> TextTable:
+def _read_text(source: TableFile, asked: Asked) -> TextTable:
     """Read separated values; bytes that turn out not to be UTF-8 are read again as what they are."""
     dialect = dialect_of(source, asked)
     table = _parsed(source, dialect, asked)
@@ -90,7 +90,7 @@ def _read_text(source: Source, asked: Asked) -> TextTable:
     return TextTable(table, [f"Read as text: {'; '.join([str(dialect), *notes])}."])
 
 
-def _parsed(source: Source, dialect: Dialect, asked: Asked) -> pa.Table:
+def _parsed(source: TableFile, dialect: Dialect, asked: Asked) -> pa.Table:
     is_changed = dialect.has_comments or dialect.separator == " "
     with source.open() as opened:
         file = _cleaned(opened, dialect) if is_changed else opened

@@ -155,7 +155,7 @@ def _prior(alpha: str, process: str, expected_clusters: float | None) -> dict[st
 def _write(
     model: MAPDP,
     given: inputs.Given,
-    outcome: job.Outcome,
+    outcome: job.FitOutcome,
     paths: list[pathlib.Path],
     beside: pa.Table | None,
     clusters: int | None,

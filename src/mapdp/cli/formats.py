@@ -61,7 +61,7 @@ def named(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-class Source:
+class TableFile:
     """A table's bytes, which can be opened more than once; what is compressed is unpacked."""
 
     def __init__(self, path: str) -> None:
@@ -108,7 +108,7 @@ def kind_of(path: str) -> str:
     return next((kind for kind, ends in endings.items() if name.endswith(ends)), "csv")
 
 
-def content_of(source: Source) -> str:
+def content_of(source: TableFile) -> str:
     """Return "parquet", "arrow", "arrow stream", "json" or "text"; what is not read is refused by name."""
     start = source.start(_LOOKED_AT)
     if start.startswith(b"PK\x03\x04"):
@@ -121,7 +121,7 @@ def content_of(source: Source) -> str:
     return "json" if kind == "text" and begins[:1] in (b"{", b"[") else kind
 
 
-def _refuse_zip(source: Source) -> None:
+def _refuse_zip(source: TableFile) -> None:
     with source.open() as file:
         content = file.read()
     ends = content[:_LOOKED_AT] + content[-_LOOKED_AT:]

@@ -35,7 +35,7 @@ class Interrupt:
         signal.signal(signal.SIGINT, self._before)
 
 
-class Outcome(NamedTuple):
+class FitOutcome(NamedTuple):
     """What a fit came to, besides the model."""
 
     sure: Any  # how sure the clusters are; None where that takes long
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     is_interrupted: bool  # by Ctrl-C
 
 
-def fitted(model: MAPDP, given: Given, progress: ProgressLine) -> Outcome:
+def fitted(model: MAPDP, given: Given, progress: ProgressLine) -> FitOutcome:
     """Fit, and say how sure the clusters are; Ctrl-C ends either of them."""
     features, began = given.features, time.perf_counter()
     with Interrupt() as interrupt, progress:
@@ -59,11 +59,11 @@ def fitted(model: MAPDP, given: Given, progress: ProgressLine) -> Outcome:
         seconds = time.perf_counter() - began
         progress.say("drawing up the report")
         if interrupt.requested:
-            return Outcome(None, seconds, True)
+            return FitOutcome(None, seconds, True)
     try:
-        return Outcome(uncertainty(model, features), seconds, False)
+        return FitOutcome(uncertainty(model, features), seconds, False)
     except KeyboardInterrupt:  # the partition is there: it is worth more than how sure it is
-        return Outcome(None, seconds, True)
+        return FitOutcome(None, seconds, True)
 
 
 def uncertainty(model: MAPDP, features: pa.Table) -> Any:
