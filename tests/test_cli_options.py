@@ -262,7 +262,7 @@ def test_ctrl_c_while_the_report_is_drawn_up_keeps_the_partition(folder, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "moment", ["mapdp.cli.files.read", "mapdp.outputs.saving.to_bytes", "mapdp.outputs.writing.os.fsync"]
+    "moment", ["mapdp.cli.files.read", "mapdp.outputs.saving.to_bytes", "mapdp.data.writing.os.fsync"]
 )
 def test_ctrl_c_elsewhere_leaves_nothing_behind(folder, tmp_path, monkeypatch, moment):
     def interrupted(*arguments, **options):

@@ -9,6 +9,7 @@ if _sys.argv[:1] in (["-m"], ["mapdp"]) or _sys.argv[0].endswith(("/mapdp", "map
     importlib.import_module("mapdp.cli.interrupts").while_loading()
 
 from mapdp import datasets, diagnostics, selection
+from mapdp.data.blocks import in_blocks
 from mapdp.engine.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
 from mapdp.engine.trace import Step
 from mapdp.estimators.dp_means import DPMeans
@@ -73,6 +74,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "in_blocks",
     "load",
     "log_joint",
     "log_pseudo_likelihood",

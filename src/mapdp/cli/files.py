@@ -18,7 +18,7 @@ from mapdp.cli import cells
 from mapdp.cli.dialects import Asked, Dialect, dialect_of, foreign
 from mapdp.cli.formats import TableFile, TroubleError, content_of, kind_of, named
 from mapdp.data.frames import NO_ANSWER
-from mapdp.outputs.writing import write_whole
+from mapdp.data.writing import write_whole
 
 __all__ = ["Asked", "TroubleError", "kind_of", "read", "to_bytes", "write_table"]
 

@@ -13,9 +13,9 @@ from mapdp.cli import files, inputs, job, show, targets
 from mapdp.cli.files import Asked, TroubleError
 from mapdp.cli.options import Append, Force, Id, Json, Quiet, Table, reads_table
 from mapdp.cli.wording import for_terminal
+from mapdp.data.writing import write_together
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs import report, saving, summary
-from mapdp.outputs.writing import write_together
 
 _OUT = pathlib.Path("mapdp-out")
 _MODEL = "The model and the search"

@@ -12,12 +12,12 @@ import typer
 from mapdp.cli import files, fit, inputs, job, show, targets
 from mapdp.cli.files import Asked, TroubleError
 from mapdp.cli.options import Append, Force, Id, Json, Model, Table, reads_table
+from mapdp.data.writing import write_whole
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.insights.tree import DRAWN
 from mapdp.outputs import report, summary
 from mapdp.outputs.compare import compare as compare_models
 from mapdp.outputs.tree_summary import tree_as_dict
-from mapdp.outputs.writing import write_whole
 
 _SAME = 1e-9  # of the log joint: a table that has this one is the table that was fitted
 
