@@ -22,7 +22,8 @@ from mapdp import MAPDP, DiagonalGaussian, cli, compare, load
 from mapdp.cli import app as commands
 from mapdp.cli import show
 from mapdp.cli.formats import TroubleError
-from mapdp.outputs import summary, writing
+from mapdp.data import writing
+from mapdp.outputs import summary
 
 RUN = CliRunner()
 

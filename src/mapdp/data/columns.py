@@ -59,6 +59,11 @@ class Column:
         """Say whether cells are the family's numbers as they are."""
         return self.kind in ("real", "given") and self.unit == 1.0 and not self.part
 
+    @property
+    def has_levels(self) -> bool:
+        """Say whether cells are places among its values."""
+        return bool(self.values) and self.kind in DESCRIBED and self.kind != "real"
+
     def note(self) -> str:
         """Return in a few words what is done with the column."""
         words = {
@@ -87,7 +92,7 @@ class Column:
     def encoded(self, raw: Raw) -> np.ndarray:
         """Return the cells as the family's numbers."""
         raw = part_of(raw, self.part) if self.part else raw
-        if self.values and self.kind in DESCRIBED and self.kind != "real":
+        if self.has_levels:
             return places(raw, self.values)
         if raw.is_text:
             as_matrix([raw])
@@ -97,7 +102,7 @@ class Column:
 
     def decoded(self, cells: np.ndarray) -> np.ndarray:
         """Turn the family's numbers back into values."""
-        if self.values and self.kind in DESCRIBED and self.kind != "real":
+        if self.has_levels:
             return np.array(self.values, dtype=object if self.is_text else None)[cells.astype(int)]
         return np.maximum(np.exp(cells) - self.shift, 0.0) if self.kind == "log" else cells * self.unit
 

@@ -45,7 +45,7 @@ def _shown(model: MAPDP) -> list[int]:
 
 def _distribution(column: Column, cells: np.ndarray, labels: np.ndarray, n_clusters: int) -> dict[str, Any]:
     """Return what the bins of one column are called, and the rows of each cluster in them."""
-    bins, called = _levels(column, cells) if column.values else _intervals(column, cells)
+    bins, called = _levels(column, cells) if column.has_levels else _intervals(column, cells)
     seen = bins >= 0
     places = labels[seen].astype(np.int64) * len(called) + bins[seen]
     counts = np.bincount(places, minlength=n_clusters * len(called)).reshape(n_clusters, len(called))
@@ -91,7 +91,7 @@ def in_words(column: Column, cell: float) -> str:
     value = column.decoded(np.array([cell]))[0]
     if column.kind == "log":
         value = settled(float(value), column.shift)
-    return column.word(value) if column.measure or column.values else plain(float(value), 3)
+    return column.word(value) if column.measure or column.has_levels else plain(float(value), 3)
 
 
 def gaps(model: MAPDP, numbers: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:

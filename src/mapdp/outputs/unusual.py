@@ -54,7 +54,7 @@ def _reason(column: Column, cell: float, others: np.ndarray) -> dict[str, Any] |
     seen = others[~np.isnan(others)]
     if np.isnan(cell) or not len(seen):
         return None
-    if column.values:
+    if column.has_levels:
         shares = np.bincount(seen.astype(np.int64), minlength=len(column.values)) / len(seen)
         usual, least = int(shares.argmax()), 0.5 / len(seen)
         nats = float(np.log(shares[usual] / max(shares[int(cell)], least)))
