@@ -163,6 +163,7 @@ def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Return the fields of lines; quoted ones may hold separators and ends of lines."""
     if separator == " ":
         return [line.split() for line in lines if line.strip()]
+    csv.field_size_limit(2 * _LARGEST)  # where it is not the separator, a line is one field
     rows = list(csv.reader(io.StringIO("".join(lines), newline=""), delimiter=separator))
     return [row for row in rows if row]
 

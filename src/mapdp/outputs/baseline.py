@@ -10,7 +10,8 @@ from mapdp.estimators.map_dp import MAPDP
 from mapdp.outputs.projection import as_numbers
 from mapdp.partitions.labels import adjusted_rand
 
-_ROWS = 20_000  # that are compared, at most
+_ROWS = (2000, 20_000)  # that are compared, at least and at most
+_DISTANCES = 5e7  # numbers times clusters of a pass that takes a second or so
 _CLUSTERS = 500  # beyond which it would take long
 
 
@@ -21,7 +22,9 @@ def kmeans_beside(
 
     Columns are scaled to variance one, levels have a column each, gaps are filled by means.
     """
-    some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), _ROWS)).round().astype(np.int64))
+    width = as_numbers(model, numbers[:1])[0].shape[1]
+    most = int(np.clip(_DISTANCES / (model.n_clusters_ * width), *_ROWS))
+    some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), most)).round().astype(np.int64))
     n_clusters = len(np.unique(labels[some]))
     if not 1 < n_clusters <= min(_CLUSTERS, len(some) - 1):
         return {}
