@@ -1,5 +1,7 @@
 """The rows that are least like any cluster: their values, and what is odd about them."""
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from mapdp.outputs.distributions import in_words
 _ROWS = 12  # that are listed
 _VALUES = 30  # columns whose values are given
 _REASONS = 3
+_LOOKED_AT = 100  # columns that are looked at one by one
 _COMPARED = 20_000  # rows of a cluster that a row is compared with
 _FEW = 5  # rows of a cluster, or fewer, say nothing: then all rows are compared with
 
@@ -40,13 +43,24 @@ def _described(model: MAPDP, numbers: np.ndarray, labels: np.ndarray, i: int) ->
     others = others[:: max(1, len(others) // _COMPARED)]
     reasons = [
         {"name": names[j], **reason}
-        for j, column in enumerate(used)
-        if (reason := _reason(column, numbers[i, j], numbers[others, j])) is not None
+        for j in _candidates(used, numbers[i], numbers[others])
+        if (reason := _reason(used[j], numbers[i, j], numbers[others, j])) is not None
     ]
     reasons.sort(key=lambda reason: -reason["nats"])
     values = [[names[j], in_words(used[j], numbers[i, j])] for j in range(min(len(used), _VALUES))]
     beside = "its cluster" if len(own) > _FEW else "all rows"
     return {"values": values, "reasons": reasons[:_REASONS], "beside": beside}
+
+
+def _candidates(used: Sequence[Column], row: np.ndarray, others: np.ndarray) -> list[int]:
+    """Return the columns that may be odd: all, or those of many in which the row is farthest off."""
+    if len(used) <= _LOOKED_AT:
+        return list(range(len(used)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # columns of gaps
+        spread = np.nanstd(others, axis=0)
+        off = np.abs(row - np.nanmean(others, axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return np.argsort(-np.nan_to_num(off), kind="stable")[:_LOOKED_AT].tolist()
 
 
 def _reason(column: Column, cell: float, others: np.ndarray) -> dict[str, Any] | None:
