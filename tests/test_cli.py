@@ -20,7 +20,10 @@ from typer.testing import CliRunner
 
 from mapdp import MAPDP, DiagonalGaussian, cli, compare, load
 from mapdp.cli import app as commands
-from mapdp.outputs import summary, writing
+from mapdp.cli import show
+from mapdp.cli.formats import TroubleError
+from mapdp.data import writing
+from mapdp.outputs import summary
 
 RUN = CliRunner()
 
@@ -29,7 +32,7 @@ def mapdp(*arguments, stdin=None):
     """Run a command in this process; return exit code, standard output and standard error."""
     result = RUN.invoke(commands.app, [str(a) for a in arguments], input=stdin)
     error = result.exception
-    if isinstance(error, commands.TroubleError | ValueError | OSError):
+    if isinstance(error, TroubleError | ValueError | OSError):
         return 1, result.stdout, str(error)
     if error is not None and not isinstance(error, SystemExit):
         raise error
@@ -262,7 +265,7 @@ def test_odd_tables_are_read(tmp_path):
         assert (code, err) == (0, ""), name
         told = json.loads(said)
         if name == "latin":
-            assert "read as Latin-1" in told["notes"][0]
+            assert "cp1252" in told["notes"][0]
             assert "Köln" in json.dumps(told["clusters"], ensure_ascii=False)
         if name == "hole":
             assert told["columns"][1]["kind"] == "empty"
@@ -332,14 +335,14 @@ def test_an_interrupt_leaves_the_best_partition_so_far(tmp_path, monkeypatch):
     path = tmp_path / "big.csv"
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(3000, 4)) + 5 * rng.integers(0, 4, (3000, 1))).to_csv(path, index=False)
-    step = commands.show.ProgressLine.step
+    step = show.ProgressLine.step
 
     def interrupted(self, one):
         step(self, one)
         if one.move == "start":
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(commands.show.ProgressLine, "step", interrupted)
+    monkeypatch.setattr(show.ProgressLine, "step", interrupted)
     code, said, err = mapdp("fit", path, "--out", tmp_path / "o")
     assert code == 130
     assert "best partition so far" in said + err

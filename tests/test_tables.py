@@ -369,3 +369,52 @@ def test_a_matrix_is_the_same_however_it_lies_in_memory(rng):
         with pytest.raises(ValueError, match="2 features"):
             model.fit(X).predict(X[:, :2].copy())
         assert not hasattr(model, "feature_names_in_")  # the last table had no names
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_whole_numbers_beyond_floats_are_names(library):
+    """Identifiers that differ by one are all the same float; times in nanoseconds are not."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "row": 2**60 + np.arange(60),
+            "clock": 1_700_000_000_000_000_000 + 10**12 * np.arange(60) ** 2,
+            "x": rng.normal(size=60),
+        }
+    )
+    make = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+    kinds = {column.name: column.kind for column in MAPDP().fit(make[library](frame)).schema_.columns}
+    assert kinds == {"row": "identifier", "clock": "real", "x": "real"}
+    gaps = frame.convert_dtypes()
+    gaps.loc[3, "row"] = pd.NA
+    assert MAPDP().fit(gaps).schema_.columns[0].n_missing == 1
+
+
+def test_large_names_that_repeat_are_a_category():
+    ids = [2**60 + i % 3 for i in range(60)]
+    column = MAPDP().fit(pd.DataFrame({"shop": ids, "x": np.arange(60.0) % 7})).schema_.columns[0]
+    assert (column.kind, len(column.values)) == ("category", 3)
+
+
+def test_weekdays_and_times_are_parts_of_moments():
+    when = pd.date_range("2021-03-01 06:30", periods=70, freq="D")
+    table = pd.DataFrame({"day": when, "time": when + pd.to_timedelta(np.arange(70) % 5, unit="h")})
+    table.loc[4, "day"] = pd.NaT
+    model = MAPDP(columns={"day": "weekday", "time": "time"}).fit(table)
+    numbers = model.numbers_of(table)
+    names = np.array(model.schema_.columns[0].values, dtype=object)
+    known = np.arange(70) != 4
+    assert names[numbers[known, 0].astype(int)].tolist() == when[known].day_name().tolist()
+    assert numbers[:, 1] == pytest.approx((6.5 + np.arange(70) % 5) / 24, abs=1e-9)
+    assert np.isnan(numbers[4, 0])
+    assert pd.isna(model.impute(table).loc[4, "day"])  # a weekday does not say which date it was
+
+
+def test_values_print_as_they_were():
+    when = pd.Series(pd.date_range("2021-03-01", periods=40, freq="D"))
+    table = pd.DataFrame({"when": when.dt.date.astype("datetime64[ns]"), "ok": np.arange(40) % 4 > 0})
+    described = {f.name: f for f in MAPDP().fit(table).describe()[0].features}
+    assert described["when"].overall == "2021-03-20 ± 12 days"
+    assert described["when"].overall.numbers["sd"] == pytest.approx(np.arange(40).std())
+    assert described["ok"].overall == "true 75%"
+    assert described["ok"].overall.numbers == {"value": "true", "share": 0.75}

@@ -1,7 +1,12 @@
 """Cluster data without saying how many clusters there are."""
 
 import importlib
+import sys as _sys
 from typing import Any
+
+if _sys.argv[:1] in (["-m"], ["mapdp"]) or _sys.argv[0].endswith(("/mapdp", "mapdp.exe")):
+    # the command line itself is starting, which takes a second or two: Ctrl-C is no traceback even then
+    importlib.import_module("mapdp.cli.interrupts").while_loading()
 
 from mapdp import datasets, diagnostics, selection
 from mapdp.data.blocks import in_blocks

@@ -1,5 +1,7 @@
 """What a person sees in the terminal: progress on standard error, the summary on standard output."""
 
+import dataclasses
+import json
 import pathlib
 import time
 from typing import Any
@@ -8,7 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mapdp.data.wording import counted
 from mapdp.engine.trace import Step
+from mapdp.insights.typical import Typical
 from mapdp.outputs.summary import Summary
 
 _FEATURES = 3  # columns that a cluster is introduced by
@@ -49,8 +53,8 @@ class ProgressLine:
         spent, gained = step.seconds - self._first.seconds, step.log_joint - self._first.log_joint
         rate = f", {gained / spent:,.0f} nats/s" if spent > 0.0 else ""
         self.say(
-            f"climb {step.climb + 1}, {step.move}: {step.n_clusters} clusters, "
-            f"log joint {step.log_joint:,.1f}{rate}, {step.n_moved:,} rows moved, {self._time()}"
+            f"climb {step.climb + 1}, {step.move}: {counted(step.n_clusters, 'cluster')}, "
+            f"log joint {step.log_joint:,.1f}{rate}, {counted(step.n_moved, 'row')} moved, {self._time()}"
         )
 
     def _time(self) -> str:
@@ -60,13 +64,30 @@ class ProgressLine:
         return f"{seconds:.1f} s{left}"
 
 
-def summary(found: Summary, targets: list[pathlib.Path]) -> None:
-    """Print what was found."""
+def found(summary: Summary, as_json: bool, quiet: bool, paths: list[pathlib.Path]) -> None:
+    """Print what was found: for programs, for people, or not at all."""
+    if as_json:
+        values = dataclasses.asdict(summary) | {"files": [str(path) for path in paths]}
+        print(json.dumps(plain(values), default=str))
+    elif not quiet:
+        _for_people(summary, paths)
+
+
+def plain(value: Any) -> Any:
+    """Return values with numbers in place of what is typical in a few characters."""
+    if isinstance(value, Typical):
+        return value.numbers
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _for_people(found: Summary, targets: list[pathlib.Path]) -> None:
     console = Console(highlight=False)
     console.print(_schema(found))
     alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
     console.print(
-        f"\n[bold]{found.n_clusters} clusters[/] of {found.n_rows:,} rows, "
+        f"\n[bold]{counted(found.n_clusters, 'cluster')}[/] of {counted(found.n_rows, 'row')}, "
         f"log joint {found.log_joint:.1f}{alpha}"
     )
     if found.model:
@@ -104,5 +125,7 @@ def _clusters(found: Summary) -> Table:
     for cluster in found.clusters[:_CLUSTERS]:
         traits = ", ".join(f"{f['name']} {f['here']}" for f in cluster["features"][:_FEATURES])
         sure = "" if cluster["stability"] is None else f"{cluster['stability']:.0%}"
-        table.add_row(str(cluster["number"]), f"{cluster['size']:g}", sure, escape(traits))
+        table.add_row(
+            str(cluster["number"]), counted(cluster["size"], "row").split()[0], sure, escape(traits)
+        )
     return table

@@ -68,8 +68,8 @@ def kind_of_numbers(raw: Raw, n_missing: int) -> str:
     n_different = len(np.unique(some))
     if n_different == 1 and seen.min() == seen.max():
         return "constant"
-    if raw.unit:
-        return "binary" if raw.unit == "truth" else "real"
+    if raw.measure:
+        return "binary" if raw.measure == "truth" else "real"
     if n_different <= _FEW and len(some) >= _EACH * n_different:
         n_values = len(np.unique(seen))
         if n_values <= _FEW:

@@ -6,7 +6,6 @@ polars, Arrow and NumPy, with gaps or without.
 
 import collections
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -18,16 +17,16 @@ from mapdp.data.column_kinds import (
     kind_of_numbers,
     kind_of_words,
     resolution_of,
-    rows_to_look_at,
     shift_of,
-    step_of,
     unit_of,
 )
-from mapdp.data.copies import Source, copies
-from mapdp.data.frames import Raw, as_matrix, check_not_infinite, is_gap, is_number, n_missing
+from mapdp.data.copies import copies_among
+from mapdp.data.encoding import logs, meant, part_of, places
+from mapdp.data.frames import Raw, as_matrix, check_not_infinite, n_missing
+from mapdp.data.times import PARTS, in_words
 
 DESCRIBED = ("real", "log", "count", "binary", "category", "ordered")  # kinds that clusters are found by
-KINDS = (*DESCRIBED, "ignore")  # what users may call a column
+KINDS = (*DESCRIBED, *PARTS, "ignore")  # what users may call a column
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,17 +46,29 @@ class Column:
     is_text: bool = False
     unit: float = 1.0  # what numbers are divided by: a power of two, 1 where numbers are of ordinary size
     resolution: float = 0.0  # step that the family's numbers are rounded to, 0 where that does not matter
+    measure: str = ""  # what its numbers are, where not plain ones: see `Raw`
+    part: str = ""  # "weekday" or "time", where only that of a date or moment is used
 
     @property
     def is_used(self) -> bool:
         """Say whether clusters are found by this column."""
         return self.kind in DESCRIBED or self.kind == "given"
 
+    @property
+    def is_plain(self) -> bool:
+        """Say whether cells are the family's numbers as they are."""
+        return self.kind in ("real", "given") and self.unit == 1.0 and not self.part
+
+    @property
+    def has_levels(self) -> bool:
+        """Say whether cells are places among its values."""
+        return bool(self.values) and self.kind in DESCRIBED and self.kind != "real"
+
     def note(self) -> str:
         """Return in a few words what is done with the column."""
         words = {
             "log": "long tail: its logarithm is used",
-            "constant": f"set aside: always {self.values[0]}" if self.values else "",
+            "constant": f"set aside: always {self.word(self.values[0])}" if self.values else "",
             "identifier": "set aside: a name or number for each row",
             "empty": "set aside: no value at all",
             "ignore": "set aside on request",
@@ -66,61 +77,34 @@ class Column:
             return f"set aside: {self.values[1]:.4g} times column {self.values[0]}"
         if self.unit != 1.0:
             return f"measured in units of {self.unit:.3g}"
+        if self.part:
+            return "its weekday" if self.part == "weekday" else "its time of day"
         return words.get(self.kind, f"{len(self.values)} values" if len(self.values) > 2 else "")
+
+    def word(self, value: Any) -> str:
+        """Return a value of the column as people write it."""
+        if isinstance(value, str):
+            return value
+        if self.measure == "truth":
+            return "true" if value else "false"
+        return in_words(value, self.measure) if self.measure else f"{value:g}"
 
     def encoded(self, raw: Raw) -> np.ndarray:
         """Return the cells as the family's numbers."""
-        if self.values and self.kind in DESCRIBED and self.kind != "real":
-            return _places(raw, self.values)
+        raw = part_of(raw, self.part) if self.part else raw
+        if self.has_levels:
+            return places(raw, self.values)
         if raw.is_text:
             as_matrix([raw])
         if self.kind == "log":
-            return _logs(raw, self.shift)
+            return logs(raw, self.shift)
         return raw.cells if self.unit == 1.0 else raw.cells / self.unit
 
     def decoded(self, cells: np.ndarray) -> np.ndarray:
         """Turn the family's numbers back into values."""
-        if self.values and self.kind in DESCRIBED and self.kind != "real":
+        if self.has_levels:
             return np.array(self.values, dtype=object if self.is_text else None)[cells.astype(int)]
         return np.maximum(np.exp(cells) - self.shift, 0.0) if self.kind == "log" else cells * self.unit
-
-
-def _places(raw: Raw, values: tuple) -> np.ndarray:
-    """Return each cell's place among the values; NaN where it is a gap or was never seen."""
-    place, meant = {_meant(value): i for i, value in enumerate(values)}, _meant
-    if len(place) < len(values):  # words that would be the same number, such as 7 and 007
-        place, meant = {value: i for i, value in enumerate(values)}, lambda cell: cell
-    cells = raw.cells.tolist()
-    known = {cell: place.get(meant(cell), np.nan) for cell in set(cells)}
-    strangers = {cell for cell, i in known.items() if i != i and not is_gap(cell)}
-    if strangers:
-        warnings.warn(
-            f"column {raw.name!r} has values that were not seen in fit, such as "
-            f"{min(strangers, key=str)!r}; they are taken as missing.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return np.array([known[cell] for cell in cells], dtype=np.float64)
-
-
-def _meant(cell: Any) -> Any:
-    """Return what a cell means however it is stored: true is 1, and 01 is the number 1."""
-    if not isinstance(cell, str):
-        return cell
-    if cell.lower() in ("true", "false"):
-        return float(cell.lower() == "true")
-    return float(cell) if is_number(cell) else cell
-
-
-def _logs(raw: Raw, shift: float) -> np.ndarray:
-    moved = raw.cells + shift
-    if np.nanmin(moved, initial=1.0) <= 0.0:
-        i = int(np.nanargmin(moved))
-        raise ValueError(
-            f"column {raw.name!r} must be {'positive' if shift == 0.0 else 'from 0 up'} for its logarithm, "
-            f"got {raw.cells[i]} in row {i}. Hint: columns={{{raw.name!r}: 'real'}} takes it as it is."
-        )
-    return np.log(moved)
 
 
 class Schema(NamedTuple):
@@ -174,7 +158,7 @@ class Schema(NamedTuple):
         for j in self.used:
             check_not_infinite(table[j], j)
         used = [(self.columns[j], table[j]) for j in self.used]
-        if all(column.kind in ("real", "given") and column.unit == 1.0 for column, _ in used):
+        if all(column.is_plain for column, _ in used):
             return as_matrix([raw for _, raw in used])
         return np.column_stack([column.encoded(raw) for column, raw in used])
 
@@ -207,7 +191,7 @@ class Schema(NamedTuple):
         measured = [j for j in free if self.columns[j].kind in ("real", "log")]
         whole = [j for j in measured if not table[j].is_text and np.isfinite(table[j].cells).all()]
         columns = list(self.columns)
-        for j, source in _copies_among(table, whole).items():
+        for j, source in copies_among([raw.cells for raw in table], whole).items():
             columns[j] = dataclasses.replace(columns[j], kind="copy", values=tuple(source))
         return type(self)(tuple(columns))
 
@@ -244,21 +228,6 @@ def _kept(column: Column) -> Column:
     return dataclasses.replace(column, kind="category" if column.is_text else "real")
 
 
-def _copies_among(table: Sequence[Raw], among: Sequence[int]) -> dict[int, Source]:
-    """Return which of these columns repeat an earlier one: some of the rows say so, and then all."""
-    if len(among) < 2:
-        return {}
-    numbers = np.column_stack([rows_to_look_at(table[j].cells) for j in among])
-    steps = np.array([step_of(cells) for cells in numbers.T])
-    found = {}
-    for place, line in copies(numbers, steps).items():
-        source, copy = among[line.column], among[place]
-        both = np.column_stack([table[source].cells, table[copy].cells]).astype(np.float64)
-        if copies(both, steps[[line.column, place]]):
-            found[copy] = line._replace(column=source)
-    return found
-
-
 def _without_values(name: object) -> ValueError:
     return ValueError(f"column {name!r} has no value at all. Hint: leave it out.")
 
@@ -270,13 +239,16 @@ def _levels(raw: Raw, kind: str) -> tuple:
     """
     if raw.is_text and kind in ("binary", "category"):
         counts = collections.Counter(word for word in raw.cells.tolist() if word is not None)
-        if any(isinstance(_meant(word), str) for word in counts):
+        if any(isinstance(meant(word), str) for word in counts):
             return tuple(word for word, _ in counts.most_common())
     return tuple(different(raw.cells))
 
 
 def _described(raw: Raw, given: str | None) -> Column:
     """Return what one column holds."""
+    if given in PARTS:
+        kind = "category" if given == "weekday" else "real"
+        return dataclasses.replace(_described(part_of(raw, given), kind), part=given)
     missing = n_missing(raw)
     kind = given or (kind_of_words(raw) if raw.is_text else kind_of_numbers(raw, missing))
     values: tuple = ()
@@ -288,7 +260,7 @@ def _described(raw: Raw, given: str | None) -> Column:
         raise _without_values(raw.name)
     shift = shift_of(raw.cells) if kind == "log" and not raw.is_text else 0.0
     unit = unit_of(raw) if kind == "real" and not raw.is_text else 1.0
-    column = Column(raw.name, kind, missing, values, shift, raw.is_text, unit)
+    column = Column(raw.name, kind, missing, values, shift, raw.is_text, unit, measure=raw.measure)
     if kind not in ("real", "log") or raw.is_text or len(raw.cells) == missing:
         return column
     return dataclasses.replace(column, resolution=resolution_of(column.encoded(raw)))

@@ -4,9 +4,12 @@ A copy says nothing new, but counts as if it did, so where the model is learned 
 differ from a multiple of its source, plus a constant, by as much as rounding does.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from mapdp.data.column_kinds import rows_to_look_at, step_of
 
 _FEWEST = 10  # rows: fewer may lie on a line by chance
 _MOST = (
@@ -30,6 +33,21 @@ class Source(NamedTuple):
         """Return the same line where columns were divided by these numbers."""
         slope = self.slope * (of_copy / of_source)
         return Source(self.column, float(slope), float(self.intercept * of_copy))
+
+
+def copies_among(columns: Sequence[np.ndarray], among: Sequence[int]) -> dict[int, Source]:
+    """Return which of these columns repeat an earlier one: some of the rows say so, and then all."""
+    if len(among) < 2:
+        return {}
+    numbers = np.column_stack([rows_to_look_at(columns[j]) for j in among])
+    steps = np.array([step_of(cells) for cells in numbers.T])
+    found = {}
+    for place, line in copies(numbers, steps).items():
+        source, copy = among[line.column], among[place]
+        both = np.column_stack([columns[source], columns[copy]]).astype(np.float64)
+        if copies(both, steps[[line.column, place]]):
+            found[copy] = line._replace(column=source)
+    return found
 
 
 def copies(numbers: np.ndarray, steps: np.ndarray) -> dict[int, Source]:

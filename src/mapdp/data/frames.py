@@ -5,7 +5,6 @@ is NaN among numbers and None among words.
 """
 
 import collections
-import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +12,11 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mapdp.data.checks import has_finite_sum
+from mapdp.data.checks import LARGEST_COUNT, has_finite_sum
 from mapdp.data.matrices import matrix_for, without_mask
+from mapdp.data.times import as_time, days_of, measure_of
 
 NO_ANSWER = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "<na>"})  # words for "missing"
-_DAY = 86_400e6  # microseconds
 
 
 class Raw(NamedTuple):
@@ -26,7 +25,7 @@ class Raw(NamedTuple):
     name: object  # None where the table has no names
     cells: np.ndarray  # (N,) floats with NaN, or words with None
     is_text: bool = False
-    unit: str = ""  # "days" for dates and times, "truth" for yes and no
+    measure: str = ""  # "date", "moment", "time" or "span", in days; "truth" for yes and no
     ranks: tuple[str, ...] = ()  # all words in their order, where the column says that they have one
     is_finite: bool = False  # whether all cells are known to be numbers: no gap, no infinity
 
@@ -100,11 +99,13 @@ def _from_series(series: Any, X: Any) -> Raw:
     """Turn a column of a data frame into numbers or words."""
     dtype = series.dtype
     if dtype == nw.Boolean:
-        return Raw(series.name, _floats(series), unit="truth")
+        return Raw(series.name, _floats(series), measure="truth")
+    if dtype.is_integer():
+        return _from_integers(series)
     if dtype.is_numeric():
         return Raw(series.name, _floats(series))
     if dtype.is_temporal():
-        return Raw(series.name, _days(series), unit="days")
+        return Raw(series.name, days_of(series), measure=measure_of(dtype))
     if isinstance(dtype, nw.Enum) or _is_ordered_arrow(X, series.name):
         ranks = dtype.categories if isinstance(dtype, nw.Enum) else _arrow_ranks(X, series.name)
         return _from_objects(series.name, series.to_list(), tuple(map(str, ranks)))
@@ -116,14 +117,20 @@ def _floats(series: Any) -> np.ndarray:
     return np.asarray(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
-def _days(series: Any) -> np.ndarray:
-    """Return dates and times as days since 1970, spans of time as days."""
-    if series.dtype == nw.Duration:
-        return _floats(series.dt.total_microseconds()) / _DAY
-    if series.dtype == nw.Time:
-        seconds = [t and t.hour * 3600 + t.minute * 60 + t.second + t.microsecond / 1e6 for t in series]
-        return np.array([np.nan if s is None else s / 86_400.0 for s in seconds])
-    return _floats(series.dt.timestamp("us")) / _DAY
+def _from_integers(series: Any) -> Raw:
+    """Turn whole numbers into floats, or into words where floats could not tell them apart."""
+    gaps = series.is_null().to_numpy()
+    whole = np.asarray(series.fill_null(0).to_numpy()) if gaps.any() else np.asarray(series.to_numpy())
+    cells = whole.astype(np.float64)
+    cells[gaps] = np.nan
+    if (np.abs(cells) > LARGEST_COUNT).any() and _are_lost(whole[~gaps], cells[~gaps]):
+        return _from_objects(series.name, series.to_list(), as_words=True)
+    return Raw(series.name, cells)
+
+
+def _are_lost(whole: Any, floats: np.ndarray) -> bool:
+    """Say whether different whole numbers are the same as floats: then they are names."""
+    return len(np.unique(floats)) < len(set(whole.tolist()))
 
 
 def _is_ordered_arrow(X: Any, name: str) -> bool:
@@ -141,7 +148,10 @@ def _from_objects(name: object, cells: Any, ranks: tuple[str, ...] = (), as_word
     words, known = np.empty(len(cells), dtype=object), _Words()
     words[:] = [known[cell] if type(cell) is str else _word(cell) for cell in cells]
     if not (ranks or as_words) and all(word is None or is_number(word) for word in set(words)):
-        return Raw(name, np.array([np.nan if word is None else float(word) for word in words]))
+        numbers = np.array([np.nan if word is None else float(word) for word in words])
+        is_large = np.abs(numbers) > LARGEST_COUNT
+        if not is_large.any() or not _are_lost(words[is_large], numbers[is_large]):
+            return Raw(name, numbers)
     return Raw(name, words, is_text=True, ranks=ranks)
 
 
@@ -238,7 +248,7 @@ def _filled_series(series: Any, rows: np.ndarray, values: np.ndarray) -> Any:
     known = {str(cell).strip(): cell for cell in cells if not is_gap(cell)}
     for i, value in zip(rows.tolist(), values.tolist(), strict=True):
         if dtype.is_temporal():
-            cells[i] = _as_time(value, dtype)
+            cells[i] = as_time(value, dtype)
         else:
             word = value if isinstance(value, str) else f"{value:.12g}"
             cells[i] = known.get(word, word if dtype == nw.String else value)
@@ -247,17 +257,6 @@ def _filled_series(series: Any, rows: np.ndarray, values: np.ndarray) -> Any:
     elif dtype == nw.Boolean:
         cells = [None if cell is None else bool(cell) for cell in cells]
     return nw.new_series(series.name, cells, dtype, backend=series.implementation)
-
-
-def _as_time(days: float, dtype: Any) -> Any:
-    """Turn days back into what they were read from."""
-    if dtype == nw.Duration:
-        return datetime.timedelta(days=days)
-    zone = datetime.UTC if getattr(dtype, "time_zone", None) else None
-    moment = datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(days=days)
-    if dtype == nw.Date:
-        return moment.date()
-    return moment.time() if dtype == nw.Time else moment
 
 
 def as_matrix(columns: Sequence[Raw]) -> np.ndarray:

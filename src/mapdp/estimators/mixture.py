@@ -180,6 +180,8 @@ class Mixture(ClusterMixin, BaseEstimator):
         table = self._new_table(X)
         found = {}
         for j, fill in zip(self.schema_.used, self.mixture_.fills(self.schema_.matrix(table)), strict=True):
+            if self.schema_.columns[j].part:  # a weekday does not say which date it was
+                continue
             there = gaps_of(table[j])[fill.rows]  # and not a value that was never seen
             found[j] = Fill(*[part[there] for part in fill])
         found |= self._fills_of_copies(table, found)

@@ -14,8 +14,9 @@ import numpy as np
 from mapdp.data.columns import Column
 from mapdp.families.base import Bank, Family
 from mapdp.families.columns import Sums, together
-from mapdp.insights.describe import Description, introduced, nats_between, typical_values
+from mapdp.insights.describe import Description, introduced, nats_between
 from mapdp.insights.tree import DRAWN, ClusterTree
+from mapdp.insights.typical import Typical, typical_values
 
 _NAMED = 2  # columns that a split of a drawing is introduced by
 
@@ -25,8 +26,8 @@ class Contrast(NamedTuple):
 
     name: str
     nats: float  # log Bayes factor of a distribution for each branch against one for both
-    larger: str  # what is typical in the larger branch
-    smaller: str  # and in the smaller one
+    larger: Typical  # what is typical in the larger branch: text, with `numbers`
+    smaller: Typical  # and in the smaller one
 
     def __str__(self) -> str:
         return f"{self.name}: {self.larger} | {self.smaller}"
@@ -84,7 +85,7 @@ def _sums_outside(tree: ClusterTree, chairs: list[Sums]) -> list[Sums]:
 
 
 def _splits(
-    tree: ClusterTree, family: Family, chairs: list[Sums], values: list[list[str]], names: Sequence[str]
+    tree: ClusterTree, family: Family, chairs: list[Sums], values: list[list[Typical]], names: Sequence[str]
 ) -> tuple[tuple[Contrast, ...], ...]:
     """Return for each merge what its columns say, the column that decides most first."""
     pairs = [tree.branches(node) for node in range(tree.n_clusters, len(chairs))]

@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.data.columns import Column
+from mapdp.data.wording import counted
 from mapdp.engine.columns import log_marginals_of_columns
-from mapdp.families import DiagonalGaussian, LogNormal, Mixed
+from mapdp.families import Mixed
 from mapdp.families.base import Bank, Family
 from mapdp.families.columns import Sums, together
+from mapdp.insights.typical import Typical, typical_values
 
 
 class Feature(NamedTuple):
@@ -21,8 +23,8 @@ class Feature(NamedTuple):
 
     name: str
     nats: float  # log Bayes factor of its own distribution against that of all rows
-    here: str  # what is typical in the cluster
-    overall: str  # and in the whole table
+    here: Typical  # what is typical in the cluster: text, with `numbers`
+    overall: Typical  # and in the whole table
 
     def __str__(self) -> str:
         return f"{self.name}: {self.here} (all rows: {self.overall}; {self.nats:+.1f} nats)"
@@ -37,7 +39,7 @@ class Cluster(NamedTuple):
     features: tuple[Feature, ...]  # those that set it apart most come first
 
     def __str__(self) -> str:
-        head = f"cluster {self.number}: {self.size:g} rows ({100 * self.share:.1f}%)"
+        head = f"cluster {self.number}: {counted(self.size, 'row')} ({100 * self.share:.1f}%)"
         return "\n".join([head, *[f"  {feature}" for feature in self.features[:5]]])
 
 
@@ -87,8 +89,8 @@ def described(
 
 def introduced(
     nats: np.ndarray,
-    values: Sequence[list[str]],
-    overall: list[str],
+    values: Sequence[list[Typical]],
+    overall: list[Typical],
     sizes: np.ndarray,
     total: float,
     names: Sequence[str],
@@ -100,46 +102,3 @@ def introduced(
         ranked = sorted(features, key=lambda feature: -feature.nats)
         out.append(Cluster(k, size, size / total, tuple(ranked)))
     return Description(out)
-
-
-def typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[str]:
-    """Return in a few characters what rows with these sums are like in each column."""
-    priors = Mixed.of(family).columns
-    one_by_one = (sums.among(np.array([j])) for j in range(len(columns)))
-    return [_typical(*one) for one in zip(priors, one_by_one, columns, strict=True)]
-
-
-def short(number: float, digits: int = 4) -> str:
-    """Return a number with few digits, but all of those before the point."""
-    if number == 0.0 or not np.isfinite(number):
-        return f"{number:g}"
-    before = int(np.floor(np.log10(abs(number)))) + 1
-    if not -4 < before < 10:
-        return f"{number:.{digits}g}"
-    return f"{number:.{max(digits - before, 0)}f}"
-
-
-def _typical(prior: Family, sums: Sums, column: Column) -> str:
-    """Return in a few characters what rows with these sums are like in one column."""
-    n, tally = float(sums.n[0]), sums.tallies[0]
-    if n == 0:
-        return "no values"
-    if len(tally):
-        return _typical_level(prior, tally, column)
-    mean, spread = float(sums.total[0] / n), 0.0
-    if isinstance(prior, DiagonalGaussian):
-        spread = float(np.sqrt(max(sums.second[0] / n - mean * mean, 0.0)))
-    centre = mean + float(prior.origin[0])
-    if column.kind == "log" or isinstance(prior, LogNormal):
-        low, middle, high = (max(np.exp(centre + s) - column.shift, 0.0) for s in (-spread, 0.0, spread))
-        return f"{short(middle)} ({short(low, 3)} to {short(high, 3)})"
-    centre, spread = centre * column.unit, spread * column.unit
-    return f"{short(centre)} ± {short(spread, 2)}" if spread > 0.0 else short(centre)
-
-
-def _typical_level(prior: Family, tally: np.ndarray, column: Column) -> str:
-    """Return the most frequent level of a column, and its share."""
-    level = int(np.argmax(tally))
-    value = column.values[level] if column.values else prior.decode(np.array([[float(level)]]))[0, 0]
-    word = value if isinstance(value, str) else f"{value:g}"
-    return f"{word} {100.0 * tally[level] / tally.sum():.0f}%"

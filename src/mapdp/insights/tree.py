@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapdp.data import checks
+from mapdp.data.wording import counted
 from mapdp.engine.merge import merge_path
 from mapdp.families.base import Bank, Family
 from mapdp.partitions.process import Process
@@ -188,14 +189,14 @@ class ClusterTree:
 
     def _head(self) -> str:
         n, lost = self.n_clusters, self.accumulated[-1]
-        head = f"{self.sizes[-1]:g} rows in {n} cluster{'s' if n > 1 else ''}"
+        head = f"{self.size(-1)} in {counted(n, 'cluster')}"
         if n == 1:
             return f"{head}."
         return f"{head}; merging them all loses {lost:.1f} nats. A suggestion: {self.suggested} clusters."
 
     def size(self, node: int) -> str:
         """Return in words how many rows a node has."""
-        return f"{self.sizes[node]:g} row{'s' if self.sizes[node] != 1 else ''}"
+        return counted(float(self.sizes[node]), "row")
 
     def _name(self, node: int) -> str:
         """Return in a few words what a node is."""

@@ -12,6 +12,7 @@ from mapdp.data.moments import gaps_filled_by_means
 from mapdp.estimators.map_dp import MAPDP
 
 _NAMED = 3  # columns that an axis is named by
+_LEVEL = 0.25  # within-cluster standard deviation of a level's column of 0 and 1, at least
 _AT_ONCE = 200_000  # rows that directions are worked out from, and ...
 _FEW = 1000  # ... all rows of clusters that have no more
 
@@ -39,7 +40,7 @@ def of_rows(model: MAPDP, table: Any) -> Picture:
 def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray, shown: np.ndarray) -> Picture:
     """Draw some of the rows; they are numbers already, and gaps are NaN."""
     some = np.union1d(_sample(labels), shown)
-    numbers, names = _as_numbers(model, cells[some])
+    numbers, names = as_numbers(model, cells[some])
     directions = _directions(numbers, labels[some])
     rows = (numbers - numbers.mean(axis=0)) @ directions
     moments = [_moments(rows[labels[some] == k]) for k in range(model.n_clusters_)]
@@ -55,7 +56,7 @@ def _sample(labels: np.ndarray) -> np.ndarray:
     return np.union1d(np.arange(0, len(labels), every), small)
 
 
-def _as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return columns without gaps; levels become one column each."""
     columns, names = [], []
     used = [model.schema_.columns[j] for j in model.schema_.used]
@@ -78,7 +79,8 @@ def _directions(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
     sizes = np.array([(labels == k).sum() for k in numbers])
     place = np.searchsorted(numbers, labels)
     within = np.sqrt(((centred - centres[place]) ** 2).mean(axis=0))
-    scale = np.maximum(within, 0.05 * np.maximum(X.std(axis=0), 1e-12))
+    is_level = ((X == 0.0) | (X == 1.0)).all(axis=0)  # where clusters are pure, rare ones would be far off
+    scale = np.maximum(within, np.where(is_level, _LEVEL, 0.05 * np.maximum(X.std(axis=0), 1e-12)))
     between = centres / scale * np.sqrt(sizes / len(X))[:, None]
     found = _axes_of(between)[:2]
     if len(found) < 2:

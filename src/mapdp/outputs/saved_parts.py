@@ -13,6 +13,7 @@ import numpy as np
 from mapdp.compiled.lanes import whole_lanes
 from mapdp.data import checks
 from mapdp.data.columns import DESCRIBED, Column, Schema
+from mapdp.data.times import MEASURES, PARTS
 from mapdp.engine.trace import Chains
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.fitted import FittedMixture
@@ -79,6 +80,8 @@ def _check_column(column: Column) -> None:
     _require(column.kind != "constant" or column.values, "a constant column has no value")
     units = math.isfinite(column.shift) and 0.0 < column.unit < math.inf
     _require(units and column.n_missing >= 0, "a column has no unit")
+    _require(column.measure in MEASURES, f"there is no measure {column.measure[:30]!r}")
+    _require(column.part in ("", *PARTS), f"there is no part {column.part[:30]!r}")
 
 
 def _check_family(family: Family, schema: Schema) -> None:

@@ -13,8 +13,11 @@ import numpy as np
 
 from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.outputs import distributions as counts
 from mapdp.outputs import projection
+from mapdp.outputs.baseline import kmeans_beside
 from mapdp.outputs.tree_summary import tree_on_map
+from mapdp.outputs.unusual import unusual_rows
 from mapdp.partitions.labels import adjusted_rand
 from mapdp.sampling.agreement import in_words
 from mapdp.sampling.stability import Uncertainty
@@ -22,7 +25,6 @@ from mapdp.sampling.stability import Uncertainty
 _MAPPED = 4000  # rows on the map; more would only cover each other
 _LABELLED = 500_000  # rows whose labels the report holds, in some 2 MB
 _FEATURES = 8  # columns by which a cluster is introduced
-_NOVEL = 10  # rows that are listed as least like any cluster
 _STEPS = 400  # of the trace
 
 
@@ -53,8 +55,13 @@ class Summary:
     rows: dict[str, list]  # the map: number, x, y, cluster, probability, novelty
     ellipses: list[list[float]]  # of each cluster: centre, half axes, angle
     axes: list[str]  # what the two directions of the map are made of
-    novel: list[dict[str, Any]]  # rows least like any cluster
+    novel: list[dict[str, Any]]  # rows least like any cluster: values, and what is odd about them
     scored: dict[str, float]  # NMI and ARI with a label column, where one was named
+    classes: dict[str, Any]  # names, and rows of each cluster in each known class
+    distributions: list[dict[str, Any]]  # of columns: name, kind, bins, and rows of each cluster in them
+    gaps: list[dict[str, Any]]  # of columns with gaps: name, and rows of each cluster with one
+    models: list[dict[str, Any]]  # the structures that were tried, best first
+    baseline: dict[str, Any]  # K-means, told the number of clusters, beside ours
     notes: list[str]  # anything odd
     made_with: dict[str, str]
 
@@ -83,19 +90,21 @@ def summarise(
     label: np.ndarray | None = None,
     uncertainty: Uncertainty | None = None,
     level: int | None = None,
+    seconds: float | None = None,
 ) -> Summary:
     """Return what there is to say; `label` is compared with the clusters, `uncertainty` adds to them.
 
-    The report opens where the cluster tree has `level` clusters, None for all of them.
+    The report opens where the cluster tree has `level` clusters, None for all of them. `seconds` is what
+    the fit took; None takes the time of its last step.
     """
-    shown = _some(len(view.numbers))
-    picture = projection.of_numbers(model, view.numbers, view.labels, shown)
+    numbers, shown = view.numbers, _some(len(view.numbers))
+    picture = projection.of_numbers(model, numbers, view.labels, shown)
     return Summary(
         title=title,
-        n_rows=len(view.numbers),
+        n_rows=len(numbers),
         columns=_columns(model),
         n_clusters=model.n_clusters_,
-        **_search(model),
+        **_search(model, seconds),
         clusters=_clusters(model, uncertainty),
         sure="" if uncertainty is None else str(uncertainty.agreement),
         number=_number(uncertainty),
@@ -104,21 +113,26 @@ def summarise(
         rows=_map(shown, picture.rows, view.probabilities[shown], view.labels[shown]),
         ellipses=[[round(float(v), 4) for v in ellipse] for ellipse in picture.ellipses],
         axes=list(picture.axes),
-        novel=_novel(view),
+        novel=unusual_rows(model, numbers, view.labels, view.probabilities[:, -1], view.log_density),
         scored={} if label is None else scores(label, view.labels),
+        classes=counts.classes(label, view.labels, model.n_clusters_),
+        distributions=counts.distributions(model, numbers, view.labels),
+        gaps=counts.gaps(model, numbers, view.labels),
+        baseline=kmeans_beside(model, numbers, view.labels, label),
         notes=_notes(model, len(view.numbers)),
         made_with=_versions(model),
     )
 
 
-def _search(model: MAPDP) -> dict[str, Any]:
+def _search(model: MAPDP, seconds: float | None) -> dict[str, Any]:
     """Return what the search came to, and how."""
     return {
         "model": model.models_.sentence(),
+        "models": [tried._asdict() for tried in model.models_],
         "log_joint": model.log_joint_,
         "alpha": None if math.isnan(model.alpha_) else model.alpha_,
         "converged": model.converged_,
-        "seconds": max(step.seconds for step in model.trace_),
+        "seconds": max(step.seconds for step in model.trace_) if seconds is None else seconds,
         "climbs": model.trace_[-1].climb + 1,
         "won": model.winning_climb_,
         "sweeps": model.n_iter_,
@@ -192,20 +206,6 @@ def _number(uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
         {"n_clusters": int(k), "probability": float(p), "words": in_words(p, n_effective)}
         for k, p in enumerate(chances)
         if p > 0.005
-    ]
-
-
-def _novel(view: TableView) -> list[dict[str, Any]]:
-    novelty = view.probabilities[:, -1]
-    order = np.lexsort((view.log_density, -novelty))[:_NOVEL]
-    return [
-        {
-            "row": int(i),
-            "cluster": int(view.labels[i]),
-            "novelty": float(novelty[i]),
-            "log_density": float(view.log_density[i]),
-        }
-        for i in order
     ]
 
 

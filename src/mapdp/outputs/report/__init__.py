@@ -12,6 +12,7 @@ import json
 from mapdp.outputs.summary import Summary
 
 _FILES = importlib.resources.files(__name__)
+_SCRIPTS = ("report.js", "names.js", "profiles.js", "tables.js", "tree.js")  # the last one starts all
 
 
 def to_html(summary: Summary) -> str:
@@ -20,7 +21,7 @@ def to_html(summary: Summary) -> str:
     parts = {
         "title": html.escape(f"mapdp report: {summary.title}"),
         "style": (_FILES / "report.css").read_text(encoding="utf-8"),
-        "script": "".join((_FILES / name).read_text(encoding="utf-8") for name in ("report.js", "tree.js")),
+        "script": "".join((_FILES / name).read_text(encoding="utf-8") for name in _SCRIPTS),
         "data": _embedded(summary),
     }
     for name, part in parts.items():

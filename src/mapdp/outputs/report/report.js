@@ -6,6 +6,8 @@ const mapHeight = innerWidth < 760 ? 420 : 540; // of the tree, too, where it st
 let level = null; // the clusters that are shown: those that were found, or fewer (tree.js)
 
 const colour = (k) => (k < palette.length ? palette[k] : `hsl(${(k * 137.5) % 360} 55% 55%)`);
+const count = (v) => v.toLocaleString("en", { maximumFractionDigits: 2 }); // of rows: every digit
+const rowsInWords = (v) => `${count(v)} row${v === 1 ? "" : "s"}`;
 const number = (v, digits = 4) => (v === null ? "–" : Number(v.toPrecision(digits)).toLocaleString("en"));
 const percent = (v) => `${(100 * v).toFixed(v < 0.0995 ? 1 : 0)}%`;
 const at = (id) => document.getElementById(id);
@@ -27,8 +29,10 @@ function shape(name, attributes = {}, text = null) {
   return node;
 }
 
+const pictured = { map: "Map of the rows by cluster", tree: "Tree of the clusters", sizes: "Rows in each cluster", number: "Probability of each number of clusters", trace: "Log joint during the search" };
+
 function plot(id, width, height) {
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": pictured[id] });
   at(id).replaceChildren(svg);
   return svg;
 }
@@ -36,7 +40,7 @@ function plot(id, width, height) {
 function tip(node, text) {
   const box = at("tip");
   node.addEventListener("pointermove", (event) => {
-    box.textContent = text;
+    box.textContent = typeof text === "string" ? text : text(event);
     box.hidden = false;
     box.style.left = `${Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8)}px`;
     box.style.top = `${Math.min(event.clientY + 14, innerHeight - box.offsetHeight - 8)}px`;
@@ -61,15 +65,17 @@ function select(k) {
 
 function head() {
   at("title").textContent = data.title;
-  const used = data.columns.filter((c) => !["constant", "identifier", "empty", "ignore"].includes(c.kind)).length;
-  at("lead").textContent = `${data.n_rows.toLocaleString("en")} rows, ${used} of ${data.columns.length} columns used: `
+  const used = data.columns.filter((c) => !["constant", "identifier", "empty", "ignore", "copy"].includes(c.kind)).length;
+  at("lead").textContent = `${rowsInWords(data.n_rows)}, ${used} of ${data.columns.length} columns used: `
     + `${data.n_clusters} cluster${data.n_clusters === 1 ? "" : "s"}`
     + (data.sure ? `. How many: ${data.sure}` : "") + ".";
   const facts = [...data.notes];
   if ("nmi" in data.scored) {
-    facts.unshift(`Agreement of the ${data.n_clusters} clusters with the ${data.scored.classes} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
+    facts.unshift(`Agreement of the ${data.n_clusters} clusters with the ${count(data.scored.classes)} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
   }
   if (data.model) facts.push(`Model: ${data.model}.`);
+  const apart = data.baseline.agreement;
+  if (apart !== undefined) facts.push(`K-means, told ${data.baseline.n_clusters} clusters, agrees with these to an adjusted Rand index of ${apart.toFixed(2)}.`);
   facts.push(`Log joint ${number(data.log_joint, 7)}` + (data.alpha === null ? "" : `, alpha ${number(data.alpha)}`) + `, ${data.sweeps} sweeps, ${data.seconds.toFixed(2)} s.`);
   at("facts").replaceChildren(...facts.map((fact) => element("li", {}, fact)));
 }
@@ -77,62 +83,60 @@ function head() {
 function picker() {
   const buttons = level.clusters.map((c) => belongs(
     element("button", { type: "button", "aria-pressed": "false" },
-      element("span", { class: "dot", style: `background:${c.colour}` }), `${c.number} (${number(c.size)})`),
+      element("span", { class: "dot", style: `background:${c.colour}` }), `${c.number}${names.of(c) ? ` ${names.of(c)}` : ""} (${count(c.size)})`),
     c.number));
   at("picker").replaceChildren(...buttons);
 }
 
 function scale(values, from, to) {
-  let low = Math.min(...values), high = Math.max(...values);
+  let low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
   if (!(high > low)) { low -= 1; high += 1; }
   const pad = 0.04 * (high - low);
   return (v) => from + ((v - low + pad) / (high - low + 2 * pad)) * (to - from);
 }
 
+function ringOf(c) {
+  const [cx, cy, a, b, angle] = c.ellipse, turn = (angle * Math.PI) / 180;
+  if (a <= 0) return [];
+  return Array.from({ length: 49 }, (_, t) => {
+    const u = a * Math.cos((t * Math.PI) / 24), v = b * Math.sin((t * Math.PI) / 24);
+    return [cx + u * Math.cos(turn) - v * Math.sin(turn), cy + u * Math.sin(turn) + v * Math.cos(turn)];
+  });
+}
+
+// Rows that lie on each other are drawn once, larger the more there are.
+function places(rows) {
+  const found = new Map();
+  rows.x.forEach((x, i) => {
+    const key = `${x},${rows.y[i]},${rows.cluster[i]}`, place = found.get(key);
+    if (place) place.n += 1;
+    else found.set(key, { i, n: 1 });
+  });
+  return [...found.values()];
+}
+
 function drawMap() {
-  const rows = data.rows, width = Math.max(320, at("map").clientWidth), height = mapHeight;
-  const svg = plot("map", width, height);
-  const x = scale(rows.x, 30, width - 10), y = scale(rows.y, height - 30, 10);
-  level.clusters.forEach((c, k) => {
-    const [cx, cy, a, b, angle] = c.ellipse;
-    if (a <= 0) return;
-    const turn = (angle * Math.PI) / 180, points = [];
-    for (let t = 0; t <= 48; t++) {
-      const u = a * Math.cos((t * Math.PI) / 24), v = b * Math.sin((t * Math.PI) / 24);
-      points.push(`${x(cx + u * Math.cos(turn) - v * Math.sin(turn)).toFixed(1)},${y(cy + u * Math.sin(turn) + v * Math.cos(turn)).toFixed(1)}`);
-    }
-    svg.append(belongs(shape("polygon", { class: "ring", points: points.join(" "), stroke: c.colour }), k));
+  const rows = data.rows, width = Math.max(320, at("map").clientWidth), height = mapHeight, svg = plot("map", width, height);
+  const rings = level.clusters.map(ringOf), ends = rings.flat();
+  const x = scale([...rows.x, ...ends.map((p) => p[0])], 30, width - 10), y = scale([...rows.y, ...ends.map((p) => p[1])], height - 30, 10);
+  rings.forEach((ring, k) => {
+    if (!ring.length) return;
+    const points = ring.map(([u, v]) => `${x(u).toFixed(1)},${y(v).toFixed(1)}`).join(" ");
+    svg.append(belongs(shape("polygon", { class: "ring", points, stroke: level.clusters[k].colour }), k));
   });
   const radius = rows.x.length > 1500 ? 2.2 : 3.4;
-  rows.x.forEach((_, i) => {
-    const k = level.of[rows.cluster[i]];
-    const dot = belongs(shape("circle", { cx: x(rows.x[i]).toFixed(1), cy: y(rows.y[i]).toFixed(1), r: radius, fill: level.clusters[k].colour, "fill-opacity": 0.75 }), k);
+  for (const { i, n } of places(rows)) {
+    const k = level.of[rows.cluster[i]], c = level.clusters[k];
+    const dot = belongs(shape("circle", { cx: x(rows.x[i]).toFixed(1), cy: y(rows.y[i]).toFixed(1), r: Math.min(4 * radius, radius * n ** 0.25).toFixed(1), fill: c.colour, "fill-opacity": 0.75 }), k);
     const chance = level.isFound ? `, probability ${percent(rows.probability[i])}` : ` (part ${rows.cluster[i]} of it)`;
-    tip(dot, `row ${rows.number[i]}: cluster ${k}${chance}, something new ${percent(rows.novelty[i])}`);
+    const which = n > 1 ? `${rowsInWords(n)} here, the first of them row ${rows.number[i]}` : `row ${rows.number[i]}`;
+    tip(dot, `${which}: ${names.full(c)}${chance}, something new ${percent(rows.novelty[i])}`);
     svg.append(dot);
-  });
+  }
   svg.append(shape("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, data.axes[0]));
   svg.append(shape("text", { x: -height / 2, y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, data.axes[1]));
   at("map-hint").textContent = "The two directions in which the clusters differ most, in within-cluster standard deviations; rings hold two of them. Select a cluster here or above, and everything follows; Escape shows all."
     + (data.tree ? " In the tree, point at a bracket to see which columns tell its branches apart, and click it to cut there." : "");
-}
-
-function profiles() {
-  const most = Math.max(1, ...level.clusters.flatMap((c) => c.features.map((f) => f.nats)));
-  const cards = level.clusters.map((c) => {
-    const card = belongs(element("article", { class: "profile" }), c.number);
-    const stable = c.stability == null ? "" : `, stability ${percent(c.stability)}`;
-    card.append(element("h3", {}, element("span", { class: "dot", style: `background:${c.colour}` }), `Cluster ${c.number}`, element("small", {}, `${number(c.size)} rows, ${percent(c.share)}${stable}`)));
-    for (const f of c.features.slice(0, 6)) {
-      const line = element("div", { class: "feature" },
-        element("span", { class: "name", title: f.name }, f.name), element("span", { class: "here" }, f.here),
-        element("span", { class: "bar", style: `width:${(100 * Math.max(0, f.nats) / most).toFixed(1)}%;background:${c.colour}` }),
-        element("span", { class: "overall" }, `all rows: ${f.overall} · ${f.nats.toFixed(1)} nats`));
-      card.append(line);
-    }
-    return card;
-  });
-  at("profiles").replaceChildren(...cards);
 }
 
 function sizes() {
@@ -145,7 +149,7 @@ function sizes() {
   }
   level.clusters.forEach((c, i) => {
     const bar = belongs(shape("rect", { x: 48 + i * step, width: Math.max(1, step - Math.min(6, step / 4)), y: y(c.size), height: Math.max(2, height - 24 - y(c.size)), fill: c.colour, rx: 2 }), c.number);
-    tip(bar, `cluster ${c.number}: ${number(c.size)} rows, ${percent(c.share)}`);
+    tip(bar, `${names.full(c)}: ${rowsInWords(c.size)}, ${percent(c.share)}`);
     svg.append(bar);
     if (n <= 25) svg.append(shape("text", { x: 48 + i * step + step / 2 - 3, y: height - 8, "text-anchor": "middle" }, c.number));
   });
@@ -184,26 +188,10 @@ function tableOf(id, header, rows) {
   const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) => {
     return element("td", isNumber(cell) ? { class: "n" } : {}, cell instanceof Node ? cell : String(cell));
   })));
-  const titles = header.map((title, j) => element("th", rows.length && isNumber(rows[0][j]) ? { class: "n" } : {}, title));
+  const titles = header.map((title, j) => (title ? element("th", { scope: "col", ...(rows.length && isNumber(rows[0][j]) ? { class: "n" } : {}) }, title) : element("td")));
   at(id).replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body)));
 }
 
-function novel() {
-  tableOf("novel", ["row", "cluster", "something new", "log density"], data.novel.map((r) => [r.row, level.of[r.cluster], percent(r.novelty), number(r.log_density)]));
-}
-
-function tables() {
-  if (data.alphas.length) tableOf("alphas", ["alpha", "clusters", "log joint"], data.alphas.map((a) => [number(a.alpha), a.n_clusters, number(a.log_joint, 7)]));
-  else at("alpha-section").hidden = true;
-  if (data.starts.length > 1) tableOf("starts", ["start", "clusters", "log joint", "agreement"], data.starts.map((s, i) => [i + 1, s.n_clusters, number(s.log_joint, 7), s.agreement.toFixed(3)]));
-  else at("starts-section").hidden = true;
-  tableOf("columns", ["column", "taken for", "missing", "", ""], data.columns.map((c) => [c.name, c.kind, c.missing.toLocaleString("en"), element("meter", { min: 0, max: Math.max(1, data.n_rows), value: c.missing, title: percent(c.missing / Math.max(1, data.n_rows)) }), c.note]));
-  const again = at("again");
-  again.append(element("pre", {}, data.made_with.code));
-  if (data.made_with.command) again.append(element("pre", {}, data.made_with.command));
-  again.append(element("p", { class: "hint" }, `mapdp ${data.made_with.mapdp}, Python ${data.made_with.python}. The same table and seed give the same clusters on any machine.`));
-}
-
 function drawLevel() {
-  picker(); drawMap(); profiles(); sizes(); novel();
+  picker(); drawMap(); clusterTable(); profiles(); sizes(); novel(); classTable(); gapTable();
 }

@@ -25,11 +25,11 @@ function levelAt(k) {
   return { k, isFound: k === found, clusters, top, place, of: Array.from({ length: found }, (_, leaf) => place.get(top[leaf])) };
 }
 
-const rowsOf = (node) => `${number(tree.sizes[node])} row${tree.sizes[node] === 1 ? "" : "s"}`;
+const rowsOf = (node) => rowsInWords(tree.sizes[node]);
 const nats = (v) => v.toLocaleString("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const lostBefore = (k) => tree.losses.slice(0, found - k).reduce((sum, loss) => sum + loss, 0);
 
-function words() {
+function levelWords() {
   const lost = lostBefore(level.k), total = lostBefore(tree.least), line = at("level-words");
   at("level-number").textContent = `${level.k} cluster${level.k === 1 ? "" : "s"}`;
   at("level").setAttribute("aria-valuetext", at("level-number").textContent);
@@ -51,7 +51,7 @@ function marks() {
     return button;
   };
   if (tree.suggested === found) at("level-marks").replaceChildren(mark(found, `most probable, and suggested: ${found}`));
-  else if (apart < 120) at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested} · most probable: ${found}`));
+  else if (apart < 120) at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested} · most probable: ${found}`, 2 * tree.suggested > found));
   else at("level-marks").replaceChildren(mark(tree.suggested, `suggested: ${tree.suggested}`, apart < 150), mark(found, `most probable: ${found}`));
 }
 
@@ -119,23 +119,31 @@ function drawCut(svg, place, base) {
   svg.append(shape("line", { class: "cut", x1: at, x2: at, y1: 4, y2: base - 2 }));
 }
 
-const csv = () => ["row,cluster", ...data.labels.map((leaf, i) => `${i},${level.of[leaf]}`)].join("\n") + "\n";
+const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
 
-function download() {
-  const name = `${data.title.replace(/\.[^.]*$/, "").replace(/[^\w-]+/g, "_") || "table"}_${level.k}_clusters.csv`;
-  const link = element("a", { href: URL.createObjectURL(new Blob([csv()], { type: "text/csv" })), download: name });
+function csv() {
+  const named = names.any(), line = (leaf, i) => `${i},${level.of[leaf]}` + (named ? `,${quoted(names.of(level.clusters[level.of[leaf]]))}` : "");
+  return [named ? "row,cluster,name" : "row,cluster", ...data.labels.map(line)].join("\n") + "\n";
+}
+
+const plainTitle = () => data.title.replace(/\.[^.]*$/, "").replace(/[^\w-]+/g, "_") || "table";
+
+function offer(content, type, name) {
+  const link = element("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
   document.body.append(link);
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+const download = () => offer(csv(), "text/csv", `${plainTitle()}_${level.k}_clusters.csv`);
+
 function labelTable() {
   const n = data.labels.length, listed = Math.min(n, rowsListed);
   at("labels-section").hidden = n === 0;
   at("labels-hint").textContent = `The cluster of each row at this level; rows are counted from 0.` + (listed < n ? ` The first ${listed} of ${n.toLocaleString("en")} are listed, the file has all.` : "");
   at("download").textContent = `Download labels at this level (${level.k} cluster${level.k === 1 ? "" : "s"}, CSV)`;
-  const dot = (k) => element("span", {}, element("span", { class: "dot", style: `background:${level.clusters[k].colour}` }), ` ${k}`);
+  const dot = (k) => element("span", {}, element("span", { class: "dot", style: `background:${level.clusters[k].colour}` }), ` ${k} ${names.of(level.clusters[k])}`);
   const rows = data.labels.slice(0, listed).map((leaf, i) => (level.isFound ? [i, dot(leaf)] : [i, dot(level.of[leaf]), leaf]));
   tableOf("labels", level.isFound ? ["row", "cluster"] : ["row", "cluster", `of the ${found} that were found`], rows);
 }
@@ -147,7 +155,7 @@ function show(k, keep = true) {
   labelTable();
   if (!tree) return;
   at("level").value = k;
-  words();
+  levelWords();
   drawTree();
   if (keep) history.replaceState(null, "", `#clusters=${k}`);
 }
@@ -158,7 +166,11 @@ function levelOfAddress() {
 }
 
 function start() {
+  names.load();
   head(); numberOfClusters(); trace(); tables();
+  at("search").addEventListener("input", () => search(at("search").value));
+  at("save-page").addEventListener("click", savePage);
+  at("more-profiles").addEventListener("click", () => { allCards = true; profiles(); select(chosen); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") select(null); });
   at("download").addEventListener("click", download);
   if (!tree) { show(found, false); return; }
