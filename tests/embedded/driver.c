@@ -14,11 +14,13 @@ int main(void)
     mapdp_init(&state);
     while (fread(raw, sizeof(mapdp_real), MAPDP_COLUMNS, in) == MAPDP_COLUMNS) {
         double told[3] = {0.0, 0.0, 0.0};
-        mapdp_encode(raw, x);
-#ifdef UNENCODED
+#ifdef HOSTILE   /* as if somebody had forgotten to encode */
         for (int j = 0; j < MAPDP_FEATURES; j++)
             x[j] = raw[j % MAPDP_COLUMNS];
+        if (mapdp_assign(&state, x) < MAPDP_REFUSED || mapdp_assign(&state, x) >= MAPDP_CAPACITY)
+            return 5;
 #endif
+        mapdp_encode(raw, x);
 #ifdef LEARN
         told[0] = mapdp_learn(&state, x);
         told[1] = state.merged;

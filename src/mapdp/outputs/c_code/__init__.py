@@ -11,8 +11,11 @@ from typing import Any
 from mapdp.outputs.c_code.choice import chosen
 from mapdp.outputs.c_code.precision import check_precision
 from mapdp.outputs.c_code.readme import example, readme
+from mapdp.outputs.c_code.state import import_state
 from mapdp.outputs.c_code.writer import header, source
 from mapdp.outputs.writing import write_together
+
+__all__ = ["c_files", "export_c", "import_state"]
 
 
 def export_c(

@@ -43,6 +43,11 @@ class Choice(NamedTuple):
     when_full: str
 
     @property
+    def merges(self) -> bool:
+        """Say whether clusters are merged where there is no room."""
+        return self.learn and self.when_full == "merge"
+
+    @property
     def real_bytes(self) -> int:
         """Return how many bytes a number has."""
         return 4 if self.precision == "float" else 8

@@ -23,6 +23,7 @@ class Kind(NamedTuple):
     sums: list[Table]  # of the chairs
     needs: tuple[str, ...]  # pieces of C before its own
     needs_to_learn: tuple[str, ...]
+    needs_to_merge: tuple[str, ...]
     fixed: str = ""  # piece with what the predictive of a model is that does not learn
     moving: str = ""  # and of one that does
 
@@ -83,7 +84,8 @@ def gaussian(part: Any, chairs: Chairs, learn: bool) -> Kind:
         predictive,
         moments(part, chairs, n, n),
         ("log1p",),
-        ("gamma", "half_step", "exact", "exact_sums", "about_means"),
+        ("half_step", "exact", "exact_sums", "about_means"),
+        ("gamma",),
         "gaussian_fixed_common" if is_common else "gaussian_fixed",
         "gaussian_moving",
     )
@@ -130,6 +132,7 @@ def level(parts: list[Any], chairs: Chairs, learn: bool) -> Kind:
             chairs.sums("tally", levels, parts[0].tally, "cells at each level"),
         ],
         (),
+        (),
         ("gamma",),
     )
 
@@ -151,6 +154,7 @@ def poisson(part: Any, chairs: Chairs, learn: bool) -> Kind:
         _totals(part, chairs, n),
         ("log1p", "gamma", "exact", "large_counts"),
         ("exact_sums",),
+        (),
     )
 
 
@@ -186,4 +190,5 @@ def waiting(part: Any, chairs: Chairs, learn: bool) -> Kind:
         _totals(part, chairs, n),
         ("log1p", "gamma", "exact", "large_counts"),
         ("exact_sums",),
+        (),
     )

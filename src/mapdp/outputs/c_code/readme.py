@@ -87,5 +87,5 @@ def _stack_bytes(choice: Choice) -> int:
     """Return about how much stack a call takes at most."""
     triangle = choice.kinds[0].lengths.get("MAPDP_TRIANGLE", 0)
     residuals = 3 * choice.mixture.family.n_features if triangle else 0
-    worth = choice.capacity if choice.learn and choice.when_full == "merge" else 0
+    worth = choice.capacity if choice.merges else 0
     return _FRAME + (triangle + residuals + worth) * choice.real_bytes

@@ -46,6 +46,7 @@ def sphere(family: SphericalGaussian | SharedGaussian, bank: Bank, chairs: Chair
         moments(bank, chairs, "1", _D),
         ("log1p", "gamma"),
         ("exact", "exact_sums", "about_means"),
+        (),
     )
 
 
@@ -84,6 +85,7 @@ def full(family: Gaussian, bank: Bank, chairs: Chairs, learn: bool) -> Kind:
         ],
         ("log1p", "gamma"),
         ("exact", "exact_sums", "about_means"),
+        (),
     )
 
 

@@ -53,6 +53,7 @@ _OF_PRECISION: Mapping[str, Mapping[str, str]] = {
         "negligible": "1e-9",
     },
 }
+_TO_MERGE = ("log_rate", "log_prior_det")  # constants that only the search for a pair to merge reads
 _ORDER = ("log1p", "gamma", "half_step", "exact", "exact_sums", "about_means", "large_counts")
 
 
@@ -170,9 +171,10 @@ def source(choice: Choice) -> str:
     for kind in choice.kinds:
         text += [known.get(kind.moving if choice.learn else kind.fixed, ""), known[f"{kind.name}_score"]]
         text.append(known[f"{kind.name}_learn"] if choice.learn else "")
+        text.append(known[f"{kind.name}_merge"] if choice.merges else "")
     text.append(known["moving" if choice.learn else "fixed"] + known["verbs"])
     if choice.learn:
-        merging = known["merge"] if choice.when_full == "merge" else ""
+        merging = known["merge"] if choice.merges else ""
         gaps = "" if choice.mixture.family.has_columns else known["has_gaps"]
         text.append(known["open_alpha" if _has_alpha(choice) else "open_finite"])
         text += [known["learn"], merging, gaps, known["learn_row"], known["state"]]
@@ -184,7 +186,9 @@ def _needed(choice: Choice) -> list[str]:
     wanted = {piece for kind in choice.kinds for piece in kind.needs}
     if choice.learn:
         wanted |= {"log1p"} | {piece for kind in choice.kinds for piece in kind.needs_to_learn}
-        wanted |= {"gamma"} if choice.when_full == "merge" or not _has_alpha(choice) else set()
+        wanted |= set() if _has_alpha(choice) else {"gamma"}
+    if choice.merges:
+        wanted |= {"gamma"} | {piece for kind in choice.kinds for piece in kind.needs_to_merge}
     return [name for name in _ORDER if name in wanted]
 
 
@@ -197,7 +201,8 @@ def _constants(choice: Choice) -> str:
     precision, process = choice.precision, choice.mixture.process
     text = ["/* ---- The model: constants in flash ---- */\n\n"]
     for kind in choice.kinds:
-        text += [constant(f"{kind.name}_", table, precision) + "\n" for table in kind.prior]
+        needed = [table for table in kind.prior if choice.merges or table.name not in _TO_MERGE]
+        text += [constant(f"{kind.name}_", table, precision) + "\n" for table in needed]
     if choice.learn:
         for name, value in _of_process(process).items():
             text.append(f"static const mapdp_real mapdp_{name} = {number(value, precision)};\n")

@@ -17,11 +17,16 @@ static mapdp_real mapdp_stirling(mapdp_real z)
 static mapdp_real mapdp_log_rising(mapdp_real a, mapdp_real x)
 {
     const mapdp_real b = a + x, a8 = a + R(8.0), b8 = b + R(8.0);
-    mapdp_real over = R(1.0), body;
+    mapdp_real over = R(1.0), taken_off = R(0.0), body;
     int i;
-    for (i = 0; i < 8; i++)
+    for (i = 0; i < 8; i++) {
         over *= (a + (mapdp_real)i) / (b + (mapdp_real)i);
+        if (over < R(1e-15)) {   /* before it is too small for our precision */
+            taken_off += mapdp_log(over);
+            over = R(1.0);
+        }
+    }
     body = (a8 - R(0.5)) * mapdp_log1p(x / a8) + x * mapdp_log(b8) - x;
-    return body + (mapdp_stirling(b8) - mapdp_stirling(a8)) + mapdp_log(over);
+    return body + (mapdp_stirling(b8) - mapdp_stirling(a8)) + mapdp_log(over) + taken_off;
 }
 

@@ -35,12 +35,6 @@ static void mapdp_insert(mapdp_sums *sums, const mapdp_real *x)
     ${kind}_insert(&sums->$kind, x);
 }
 
-static void mapdp_pour(mapdp_sums *into, const mapdp_sums *from)
-{
-    into->n += from->n;
-    ${kind}_pour(&into->$kind, &from->$kind);
-}
-
 /* Bring the cached predictive of a chair up to date. */
 static void mapdp_refresh(mapdp_chair *chair)
 {

@@ -10,15 +10,6 @@ static void level_insert(mapdp_level_sums *sums, const mapdp_real *x)
     }
 }
 
-static void level_pour(mapdp_level_sums *into, const mapdp_level_sums *from)
-{
-    int i;
-    for (i = 0; i < MAPDP_LEVEL_COLUMNS; i++)
-        into->n[i] += from->n[i];
-    for (i = 0; i < MAPDP_LEVELS; i++)
-        into->tally[i] += from->tally[i];
-}
-
 static void level_refresh(mapdp_chair *chair)
 {
     const mapdp_level_sums *sums = &chair->sums.level;
@@ -28,17 +19,5 @@ static void level_refresh(mapdp_chair *chair)
         for (i = level_first[j]; i < level_first[j + 1]; i++)
             chair->predictive.level.log_chance[i] = mapdp_log((level_pseudo_count[i] + sums->tally[i]) / total);
     }
-}
-
-static mapdp_real level_log_marginal(const mapdp_level_sums *sums)
-{
-    mapdp_real total = R(0.0);
-    int j, i;
-    for (j = 0; j < MAPDP_LEVEL_COLUMNS; j++) {
-        total -= mapdp_log_rising(level_total[j], sums->n[j]);
-        for (i = level_first[j]; i < level_first[j + 1]; i++)
-            total += mapdp_log_rising(level_pseudo_count[i], sums->tally[i]);
-    }
-    return total;
 }
 

@@ -1,3 +1,9 @@
+static void mapdp_pour(mapdp_sums *into, const mapdp_sums *from)
+{
+    into->n += from->n;
+    ${kind}_pour(&into->$kind, &from->$kind);
+}
+
 /* Return what a chair adds to the log joint: the density of its rows, and the prior weight of their sitting
  * together, log gamma(n - d) - log gamma(1 - d). */
 static mapdp_real mapdp_log_worth(const mapdp_sums *sums)
