@@ -8,7 +8,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 KNOWN_INSTRUCTIONS = 200_000  # of the loop that board.c times
-TOOLS = ("arm-none-eabi-gcc", "arm-none-eabi-size", "qemu-system-arm")
+TOOLS = ("arm-none-eabi-gcc", "arm-none-eabi-size", "arm-none-eabi-nm", "qemu-system-arm")
 
 
 class Board(NamedTuple):
@@ -57,19 +57,50 @@ def run_on(folder: pathlib.Path, board: Board, rows: np.ndarray) -> tuple[np.nda
     return np.fromfile(folder / "out.bin", np.int32), ticks / n_rows * KNOWN_INSTRUCTIONS / known
 
 
-def bytes_of(folder: pathlib.Path, board: Board, *flags: str) -> dict[str, int]:
-    """Return bytes of code, of constants and of RAM of a model; what it takes of libm and libgcc is code, too."""
-    build(folder, board, *flags)
-    objects = subprocess.run(
-        [*flags_of(board), *flags, "-c", "mapdp_model.c", "-o", "model.o"],
-        cwd=folder, check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    assert objects.returncode == 0
-    with_model = _sections(folder / f"{board.machine}.elf")
-    return with_model
+class Bytes(NamedTuple):
+    """What a model takes of a processor's memory."""
+
+    code: int  # in flash, with what it takes of libm and libgcc
+    constants: int  # in flash
+    ram: int
 
 
-def _sections(path: pathlib.Path) -> dict[str, int]:
-    listed = subprocess.run(["arm-none-eabi-size", "-A", str(path)], check=True, capture_output=True, text=True)
+_STUB = """#include "mapdp_model.h"
+void mapdp_init(mapdp_state *s) { s->n_chairs = 0; }
+void mapdp_encode(const mapdp_real *raw, mapdp_real *x) { x[0] = raw[0]; }
+int mapdp_assign(const mapdp_state *s, const mapdp_real *x) { return s->n_chairs + (x != 0); }
+#ifdef LEARN
+int mapdp_learn(mapdp_state *s, const mapdp_real *x) { return s->n_chairs + (x != 0); }
+size_t mapdp_write(const mapdp_state *s, uint8_t *bytes) { return bytes[s->n_chairs]; }
+#endif
+"""
+
+
+def bytes_of(folder: pathlib.Path, board: Board, *flags: str) -> Bytes:
+    """Return what a model takes, beyond a program that reads and writes the same and computes nothing."""
+    with_model = sections(build(folder, board, *flags))
+    command = [*flags_of(board), *flags, "-c", "mapdp_model.c", "-o", "model.o"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    constants = sum(n for name, n in sections(folder / "model.o").items() if name.startswith(".rodata"))
+    empty = folder / "stub"
+    empty.mkdir(exist_ok=True)
+    (empty / "mapdp_model.h").write_text((folder / "mapdp_model.h").read_text())
+    (empty / "mapdp_model.c").write_text(_STUB)
+    without = sections(build(empty, board, *flags))
+    code = with_model[".text"] - without[".text"] - constants
+    more_data = with_model.get(".data", 0) - without.get(".data", 0)
+    return Bytes(code, constants, _state_bytes(folder / f"{board.machine}.elf") + more_data)
+
+
+def sections(path: pathlib.Path) -> dict[str, int]:
+    """Return the bytes of each section of an object or image."""
+    command = ["arm-none-eabi-size", "-A", str(path)]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True)
     lines = [line.split() for line in listed.stdout.splitlines()]
     return {line[0]: int(line[1]) for line in lines if len(line) == 3 and line[0].startswith(".")}
+
+
+def _state_bytes(image: pathlib.Path) -> int:
+    command = ["arm-none-eabi-nm", "-S", str(image)]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True)
+    return next(int(line.split()[1], 16) for line in listed.stdout.splitlines() if line.endswith(" state"))
