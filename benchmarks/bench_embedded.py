@@ -18,10 +18,18 @@ from common import table, write
 from mapdp import MAPDP, DiagonalGaussian, export_c
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from tests.embedded.boards import BOARDS, build, bytes_of, run_on  # noqa: E402
+from tests.embedded.boards import BOARDS, build, bytes_of, run_on
 
 N_ROWS = 256
-HEADER = ["", "columns", "clusters", "code", "constants", "RAM", *[f"instructions {b.processor}" for b in BOARDS]]
+HEADER = [
+    "",
+    "columns",
+    "clusters",
+    "code",
+    "constants",
+    "RAM",
+    *[f"instructions {b.processor}" for b in BOARDS],
+]
 
 
 def blobs(n_columns, n_clusters, n_rows, seed=0):

@@ -1,7 +1,5 @@
-"""A fitted model as C: the same labels and densities as Python's, learning by the same rule, on hostile rows, too."""
+"""A fitted model as C: labels and densities as in Python, a naive learner's labels, and no harm done."""
 
-import dataclasses
-import re
 import subprocess
 
 import numpy as np
@@ -62,14 +60,39 @@ def test_the_code_allocates_nothing_and_has_no_globals_that_change(tmp_path):
     exported(case_named("mixed").model, tmp_path, learn=True)
     command = ["gcc", "-std=c99", "-O2", "-DMAPDP_OWN_LOG", "-c", "mapdp_model.c"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    listed = subprocess.run(["nm", "-u", "mapdp_model.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert {line.split()[-1] for line in listed.stdout.splitlines()} <= {"memcpy", "memset", "_GLOBAL_OFFSET_TABLE_"}
-    sizes = subprocess.run(["size", "mapdp_model.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["nm", "-u", "mapdp_model.o"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert {line.split()[-1] for line in listed.stdout.splitlines()} <= {
+        "memcpy",
+        "memset",
+        "_GLOBAL_OFFSET_TABLE_",
+    }
+    sizes = subprocess.run(
+        ["size", "mapdp_model.o"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     _, data, bss = sizes.stdout.splitlines()[1].split()[:3]
     assert (data, bss) == ("0", "0")
 
 
-HOSTILE = [np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-40, 1e30, -1e30, 1e308, 0.0, -0.0, 0.5, 2.0**53, 2.0**31, -1.0, 255.0]
+HOSTILE = [
+    np.inf,
+    -np.inf,
+    np.nan,
+    5e-324,
+    -5e-324,
+    1e-40,
+    1e30,
+    -1e30,
+    1e308,
+    0.0,
+    -0.0,
+    0.5,
+    2.0**53,
+    2.0**31,
+    -1.0,
+    255.0,
+]
 
 
 def hostile_rows(rng, case, n):
@@ -91,7 +114,9 @@ def test_hostile_rows_do_no_harm(name, compiler, precision, how, tmp_path):
     case, rng = case_named(name), np.random.default_rng(6)
     with np.errstate(over="ignore"):
         rows = hostile_rows(rng, case, N).astype(np.float32 if precision == "float" else float)
-    exported(case.model, tmp_path, precision=precision, learn=bool(how), capacity=case.model.n_clusters_ + 1)
+    exported(
+        case.model, tmp_path, precision=precision, learn=bool(how), capacity=case.model.n_clusters_ + 1
+    )
     found = run(compiled(tmp_path, *SANITIZED, "-DHOSTILE", *how, compiler=compiler), rows, precision)
     assert ((found[:, 0] >= -3) & (found[:, 0] <= case.model.n_clusters_)).all()
     infinite = np.isinf(rows[:, case.model.schema_.used]).any(axis=1)
@@ -158,7 +183,9 @@ def joint_of_rows(case, rows, found, capacity):
     labels = np.concatenate([case.model.labels_, found[:, 0]]).astype(int)
     for i in np.flatnonzero(found[:, 1] >= 0)[::-1]:  # what was merged before row i, is part of the other
         before = labels[: 400 + i]
-        before[before == found[i, 1]] = found[i, 2] + capacity * (i + 1)  # a later merge must not move it again
+        before[before == found[i, 1]] = found[i, 2] + capacity * (
+            i + 1
+        )  # a later merge must not move it again
     return case.model.log_joint_of(np.vstack([training, rows]), labels)
 
 
@@ -172,5 +199,4 @@ def test_after_a_million_rows_the_state_has_the_joint_of_the_rows(precision, off
     found = run(compiled(tmp_path, "-DLEARN"), rows, precision)
     state = mapdp.import_state(case.model, (tmp_path / "state.bin").read_bytes())
     exact = joint_of_rows(case, rows, found, 10**9 + capacity)
-    print(precision, state.log_joint_ - exact)
     assert abs(state.log_joint_ - exact) <= (1e-6 if off else 1e-6 * abs(exact))

@@ -31,7 +31,15 @@ BOARDS = (
 
 def flags_of(board: Board) -> list[str]:
     """Return what the cross compiler is told."""
-    return ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *board.flags, "-Os", "-ffunction-sections", "-fdata-sections"]
+    return [
+        "arm-none-eabi-gcc",
+        "-std=c99",
+        "-mthumb",
+        *board.flags,
+        "-Os",
+        "-ffunction-sections",
+        "-fdata-sections",
+    ]
 
 
 def build(folder: pathlib.Path, board: Board, *flags: str) -> pathlib.Path:
@@ -40,8 +48,24 @@ def build(folder: pathlib.Path, board: Board, *flags: str) -> pathlib.Path:
     script = folder / "board.ld"
     text = (HERE / "board.ld").read_text()
     script.write_text(text.replace("FLASH_BYTES", board.flash).replace("RAM_BYTES", board.ram))
-    command = [*flags_of(board), *flags, "-I", str(folder), str(HERE / "board.c"), str(folder / "mapdp_model.c")]
-    linked = ["--specs=nano.specs", "-nostartfiles", "-Wl,--gc-sections", "-T", str(script), "-lm", "-o", str(image)]
+    command = [
+        *flags_of(board),
+        *flags,
+        "-I",
+        str(folder),
+        str(HERE / "board.c"),
+        str(folder / "mapdp_model.c"),
+    ]
+    linked = [
+        "--specs=nano.specs",
+        "-nostartfiles",
+        "-Wl,--gc-sections",
+        "-T",
+        str(script),
+        "-lm",
+        "-o",
+        str(image),
+    ]
     subprocess.run([*command, *linked], check=True, capture_output=True, text=True)
     return image
 

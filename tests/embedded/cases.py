@@ -14,7 +14,7 @@ import pytest
 import mapdp
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
-SANITIZED = [ "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 DRIVER = pathlib.Path(__file__).with_name("driver.c")
 
 
@@ -74,7 +74,7 @@ def _counts(rng, n, d=4, largest=False, gaps=0.0):
 
 
 def _mixed(rng, n):
-    """A measurement, one with a long tail, a count, two levels, three words as numbers, a constant; gaps."""
+    """A measurement, one with a long tail, a count, two levels, three words, a constant; gaps."""
     group = rng.integers(0, 3, n)
     rows = np.column_stack(
         [
@@ -115,7 +115,7 @@ def as_table(case, rows):
 def _codes(model, rows):
     """Words as C takes them: by their places among the levels that the fit saw."""
     values = list(model.schema_.columns[4].values)
-    place = {float(np.flatnonzero(WORDS == word)[0]): i for i, word in enumerate(values)}
+    place = {float(np.flatnonzero(word == WORDS)[0]): i for i, word in enumerate(values)}
     out = rows.copy()
     out[:, 4] = [v if np.isnan(v) else place[v] for v in rows[:, 4]]
     return out
@@ -125,7 +125,9 @@ def _fit(X, family=None, scale=1.0, resolution=0.0, **how):
     how = {"alpha": 1.0, "n_init": 1, "prior": "paper", "random_state": 0} | how
     if isinstance(family, type):
         gaps = np.isnan(X).any()
-        family = mapdp.Mixed.empirical(X, [family] * X.shape[1], scale) if gaps else family.empirical(X, scale)
+        family = (
+            mapdp.Mixed.empirical(X, [family] * X.shape[1], scale) if gaps else family.empirical(X, scale)
+        )
         if resolution:
             family = dataclasses.replace(family, resolution=np.full(X.shape[1], resolution))
     return mapdp.MAPDP(family=family, **how).fit(X)
@@ -147,11 +149,19 @@ def case_named(name):
         "spherical": (mapdp.SphericalGaussian, _gaps_in_many, {"scale": 0.2, "resolution": 0.3}),
         "full": (mapdp.Gaussian, _gaps_in_many, {"scale": 0.2, "resolution": 0.3}),
         "shared": (mapdp.SharedGaussian, _numbers, {"scale": 0.2}),
-        "learned": (None, lambda r, n: _numbers(r, n, d=3).round(1) * 2.0**600, {"prior": None, "alpha": "auto"}),
+        "learned": (
+            None,
+            lambda r, n: _numbers(r, n, d=3).round(1) * 2.0**600,
+            {"prior": None, "alpha": "auto"},
+        ),
         "bernoulli": (mapdp.Bernoulli, _levels, {"alpha": 2.0}),
         "categorical": (mapdp.Categorical, lambda r, n: _levels(r, n, n_levels=4), {"alpha": 3.0}),
         "poisson": (mapdp.Poisson, lambda r, n: _counts(r, n, largest=n > 1000), {}),
-        "waiting": (mapdp.NegativeBinomial, lambda r, n: _counts(r, n, largest=n > 1000), {"scale": 0.2, "alpha": 5.0}),
+        "waiting": (
+            mapdp.NegativeBinomial,
+            lambda r, n: _counts(r, n, largest=n > 1000),
+            {"scale": 0.2, "alpha": 5.0},
+        ),
         "pitman_yor": (mapdp.DiagonalGaussian, _numbers, {"discount": 0.3, "scale": 0.2}),
     }[name]
     return Case(name, _fit(rows(rng, 400), family, **options), rows)
@@ -170,7 +180,18 @@ def exported(model, folder, **how):
 
 def compiled(folder, *flags, compiler="gcc", optimised="-O2"):
     """Compile an exported model with the driver."""
-    command = [compiler, *STRICT, optimised, *flags, "-I", ".", str(DRIVER), "mapdp_model.c", "-o", "driver"]
+    command = [
+        compiler,
+        *STRICT,
+        optimised,
+        *flags,
+        "-I",
+        ".",
+        str(DRIVER),
+        "mapdp_model.c",
+        "-o",
+        "driver",
+    ]
     done = subprocess.run([*command, "-lm"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder

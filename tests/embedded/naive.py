@@ -171,7 +171,9 @@ def _mixed(family):
 def _joined(family, columns):
     """Return the hyperparameters of one-column families as arrays."""
     some = [vars(family.columns[j]) for j in columns]
-    return types.SimpleNamespace(**{name: np.array([np.ravel(one[name])[0] for one in some]) for name in some[0]})
+    return types.SimpleNamespace(
+        **{name: np.array([np.ravel(one[name])[0] for one in some]) for name in some[0]}
+    )
 
 
 def _at(columns, part):

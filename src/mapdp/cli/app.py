@@ -13,14 +13,14 @@ import pyarrow as pa
 import typer
 
 from mapdp.cli import bench as timed
-from mapdp.cli import files, inputs, job, show
+from mapdp.cli import export, files, inputs, job, show
 from mapdp.cli.files import TroubleError
+from mapdp.data.writing import write_together, write_whole
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.insights.tree import DRAWN
 from mapdp.outputs import report, saving, summary
 from mapdp.outputs.compare import compare as compare_models
 from mapdp.outputs.tree_summary import tree_as_dict
-from mapdp.outputs.writing import write_together, write_whole
 
 app = typer.Typer(
     name="mapdp",
@@ -99,7 +99,7 @@ def fit(
     features, truth, notes = inputs.features(table, label)
     kind = files.kind_of(table)
     targets = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
-    _check_free(targets, force)
+    files.check_free(targets, force)
     model = MAPDP(
         _alpha(alpha),
         covariance=covariance,
@@ -142,14 +142,6 @@ def _note_on_cut(model: MAPDP, kept: MAPDP) -> str:
     return f"Merged from {model.n_clusters_} clusters, whose partition is {lost:.1f} nats more probable."
 
 
-def _check_free(targets: list[pathlib.Path], force: bool) -> None:
-    there = [path for path in targets if path.exists()]
-    if there and not force:
-        raise TroubleError(
-            f"{there[0]} is there already. Hint: --force replaces it, --out names another folder."
-        )
-
-
 def _with_command(found: summary.Summary, notes: list[str]) -> summary.Summary:
     command = shlex.join(["mapdp", *sys.argv[1:]])
     return dataclasses.replace(
@@ -186,7 +178,7 @@ def predict(
     if out is None:
         sys.stdout.buffer.write(files.to_bytes(labels, "csv"))
         return
-    _check_free([out], force)
+    files.check_free([out], force)
     files.write_table(labels, out, files.kind_of(str(out)))
 
 
@@ -229,7 +221,7 @@ def write_report(
     force: Force = False,
 ) -> None:
     """Write the report of a model about a table."""
-    _check_free([out], force)
+    files.check_free([out], force)
     fitted, features = inputs.model_and_table(model, table)
     truth = None if label is None else inputs.taken(files.read(table)[0], label)
     view = summary.view_of(fitted, features)
@@ -249,6 +241,9 @@ def compare(
     names = [str(path) for path in models]
     comparison = compare_models([model for model, _ in fitted], fitted[0][1], n_folds=folds, names=names)
     typer.echo(str(comparison))
+
+
+app.command("export")(export.export)
 
 
 @app.command()

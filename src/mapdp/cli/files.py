@@ -15,7 +15,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
 from mapdp.data.frames import NO_ANSWER
-from mapdp.outputs.writing import write_whole
+from mapdp.data.writing import write_whole
 
 _SNIFFED = 65536  # characters from which the separator is inferred
 _GAPS = sorted(
@@ -139,3 +139,12 @@ def write_table(table: pa.Table, path: pathlib.Path, kind: str) -> None:
     """Write a table that appears whole or not at all."""
     content = to_bytes(table, kind)
     write_whole(path, gzip.compress(content) if path.name.lower().endswith(".gz") else content)
+
+
+def check_free(targets: list[pathlib.Path], force: bool) -> None:
+    """Raise where a file would be replaced that nobody said may be."""
+    there = [path for path in targets if path.exists()]
+    if there and not force:
+        raise TroubleError(
+            f"{there[0]} is there already. Hint: --force replaces it, --out names another folder."
+        )

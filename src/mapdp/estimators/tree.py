@@ -19,9 +19,9 @@ class TreeMixin(Mixture):
     known_labels_: np.ndarray
     _tree: ClusterTree | None = None
 
-    def _keep(self, mixture: FittedMixture, labels: np.ndarray) -> None:
-        super()._keep(mixture, labels)
+    def _keep(self, mixture: FittedMixture, labels: Any) -> Self:
         self._tree = None
+        return super()._keep(mixture, labels)
 
     @property
     def tree_(self) -> ClusterTree:

@@ -19,13 +19,13 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as tensor_bytes
 from sklearn.utils.validation import check_is_fitted
 
+from mapdp.data.writing import write_whole
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.estimators.mixture import Mixture
 from mapdp.outputs.packing import check_is_a, packed, unpacked
 from mapdp.outputs.saved_parts import arrays_of, check_estimator, checked_mixture
-from mapdp.outputs.writing import write_whole
 
 FORMAT, VERSION = "mapdp model", 2
 

@@ -1,21 +1,24 @@
 """A fitted model as C99 that assigns, scores and goes on learning, in a few kilobytes.
 
-`choice` says what can be exported, `kinds` and `whole_rows` what the parts of a model are in C, `encoding` how raw
-numbers are read, `writer` puts pieces of C together, and `state` reads back what a device has learned.
+`choice` says what can be exported, `kinds` and `whole_rows` what the parts of a model are in C, `encoding`
+how raw numbers are read, `writer` puts pieces of C together, and `state` reads back what a device has
+learned.
 """
 
 import os
 import pathlib
 from typing import Any
 
+from mapdp.data.writing import write_together
 from mapdp.outputs.c_code.choice import chosen
 from mapdp.outputs.c_code.precision import check_precision
 from mapdp.outputs.c_code.readme import example, readme
 from mapdp.outputs.c_code.state import import_state
 from mapdp.outputs.c_code.writer import header, source
-from mapdp.outputs.writing import write_together
 
-__all__ = ["c_files", "export_c", "import_state"]
+__all__ = ["FILES", "c_files", "export_c", "import_state"]
+
+FILES = ("mapdp_model.h", "mapdp_model.c", "main.c", "README.md")
 
 
 def export_c(
@@ -32,8 +35,8 @@ def export_c(
     Parameters
     ----------
     model : MAPDP or GibbsDPM
-        Fitted. DiagonalGaussian, SphericalGaussian, SharedGaussian, Gaussian, Bernoulli, Categorical, Poisson
-        and NegativeBinomial, and Mixed tables of these, with gaps.
+        Fitted. DiagonalGaussian, SphericalGaussian, SharedGaussian, Gaussian, Bernoulli, Categorical,
+        Poisson and NegativeBinomial, and Mixed tables of these, with gaps.
     folder : path
         Is made where it is not there; files of these names are replaced.
     precision : {"double", "float"}, default "double"
@@ -69,8 +72,5 @@ def c_files(
     choice = chosen(model, precision, capacity, learn, when_full)
     check_precision(choice)
     return {
-        "mapdp_model.h": header(choice),
-        "mapdp_model.c": source(choice),
-        "main.c": example(choice),
-        "README.md": readme(choice),
+        name: write(choice) for name, write in zip(FILES, (header, source, example, readme), strict=True)
     }

@@ -1,4 +1,4 @@
-"""What is exported of a fitted estimator, and what cannot be: said in one sentence, before anything is written."""
+"""What is exported of a fitted estimator; what cannot be is said in one sentence, before a file is written."""
 
 import operator
 from typing import Any, NamedTuple
@@ -71,7 +71,9 @@ def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_f
 def mixture_of(model: Any) -> FittedMixture:
     """Return the mixture of a fitted estimator."""
     if not isinstance(model, Mixture):
-        raise TypeError(f"model must be a fitted MAPDP or GibbsDPM, got {model!r}. Hint: mapdp.load reads one.")
+        raise TypeError(
+            f"model must be a fitted MAPDP or GibbsDPM, got {model!r}. Hint: mapdp.load reads one."
+        )
     check_is_fitted(model)
     return model.mixture_
 

@@ -1,8 +1,8 @@
-"""What each kind of column, or of cluster, is in C: its constants, its statistics and its cached predictive.
+"""What each kind of column, or of cluster, is in C: constants, statistics and cached predictive.
 
-A kind has a name, with which its C functions begin, and pieces of C of its own (`pieces/`). Column by column
-families come as the banks of a mixed table do, one for each kind of column; clusters that are described as a
-whole come with their own bank.
+A kind has a name, with which its C functions begin, and pieces of C of its own (`pieces/`). Independent
+columns come as the banks of a mixed table do, one for each kind of column; clusters that are described as
+a whole come with their own bank.
 """
 
 from typing import Any, NamedTuple

@@ -56,7 +56,9 @@ def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarr
     if too_fine.any():
         k = int(np.argmax(too_fine))
         where = f"{centre[k] * column.unit:.6g}"
-        raise _cannot_hold(f"{escaped(name)!r}, where a cluster at {where} is {width[k] * column.unit:.3g} wide")
+        raise _cannot_hold(
+            f"{escaped(name)!r}, where a cluster at {where} is {width[k] * column.unit:.3g} wide"
+        )
 
 
 def _check_table(kind: Kind, table: Table) -> None:

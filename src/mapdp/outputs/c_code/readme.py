@@ -80,7 +80,9 @@ def _constant_bytes(choice: Choice) -> int:
     per_chair = n_numbers(choice.kinds) if choice.learn else _n_predictive(choice.kinds) + 1
     chairs = (n_clusters if choice.learn else n_clusters + 1) * per_chair * choice.real_bytes
     tables = [table for kind in choice.kinds for table in kind.prior]
-    return chairs + sum(len(table.values) * (2 if table.is_whole else choice.real_bytes) for table in tables)
+    return chairs + sum(
+        len(table.values) * (2 if table.is_whole else choice.real_bytes) for table in tables
+    )
 
 
 def _stack_bytes(choice: Choice) -> int:

@@ -1,6 +1,6 @@
 """What a device has learned, read back as a Python model: the bytes that `mapdp_write` wrote.
 
-The layout is in the README beside the C code; all numbers have their lowest byte first, and a checksum ends it.
+The layout is in the README beside the C code: numbers have their lowest byte first, a checksum ends it.
 """
 
 import copy
@@ -56,7 +56,7 @@ def import_state(model: Any, content: bytes) -> Any:
     >>> mapdp.import_state(model, b"")
     Traceback (most recent call last):
     ...
-    ValueError: content is no state of a device: it is too short. Hint: mapdp_write returns how many bytes ...
+    ValueError: content is no state of a device: it is too short. Hint: ...
     """
     mixture = mixture_of(model)
     kinds = kinds_of(mixture, "double", learn=True)
@@ -85,15 +85,17 @@ def _read(content: bytes, kinds: list[Kind]) -> DeviceState:
     record = np.dtype([("chair", "<u4"), ("numbers", f"<f{real}", (n,))])
     records = np.frombuffer(content, record, n_clusters, _HEAD.size)
     numbers = records["numbers"].astype(np.float64)
-    _require(len(numbers) and np.isfinite(numbers).all() and (numbers[:, 0] > 0.0).all(), "no cluster has rows")
+    _require(
+        len(numbers) and np.isfinite(numbers).all() and (numbers[:, 0] > 0.0).all(), "no cluster has rows"
+    )
     return DeviceState(records["chair"].astype(np.int64), numbers)
 
 
 def _require(is_so: object, trouble: str) -> None:
     if not is_so:
         raise ValueError(
-            f"content is no state of a device: {trouble}. Hint: mapdp_write returns how many bytes it wrote, "
-            "and model must be the one that was exported."
+            f"content is no state of a device: {trouble}. "
+            "Hint: mapdp_write returns how many bytes it wrote, and model must be the one that was exported."
         )
 
 
@@ -104,13 +106,15 @@ def _ordered(state: DeviceState) -> DeviceState:
 
 
 def _mixture(old: FittedMixture, kinds: list[Kind], state: DeviceState) -> FittedMixture:
-    """Return the mixture of these statistics; rows of a device may have gaps, so its columns are `Mixed`."""
-    family: Family = Mixed.of(old.family) if old.family.has_columns else old.family
+    """Return the mixture of these statistics; rows of a device may have gaps, so columns are `Mixed`."""
+    family = Mixed.of(old.family) if old.family.has_columns else old.family
     n_clusters = len(state.chairs)
     slots = whole_lanes(n_clusters + 1)
     bank = family.new_bank(slots)
-    fill = _fill_columns if isinstance(family, Mixed) else _fill_rows
-    fill(bank, family, kinds, state)
+    if isinstance(family, Mixed):
+        _fill_columns(bank, family, kinds, state)
+    else:
+        _fill_rows(bank, family, kinds, state)
     refresh_chairs(family.handle(bank), n_clusters, slots)
     sizes = state.numbers[:, 0]
     whole = np.rint(sizes).astype(np.int64)
@@ -139,7 +143,10 @@ def _fill_rows(bank: Bank, family: Family, kinds: list[Kind], state: DeviceState
         bank.second_high[:, some], bank.second_low[:, some] = tables["square"].T, tables["square_low"].T
         return
     i, j = np.tril_indices(family.n_features)
-    bank.product_high[i, j, some], bank.product_low[i, j, some] = tables["product"].T, tables["product_low"].T
+    bank.product_high[i, j, some], bank.product_low[i, j, some] = (
+        tables["product"].T,
+        tables["product_low"].T,
+    )
 
 
 def _fill_columns(bank: Bank, family: Mixed, kinds: list[Kind], state: DeviceState) -> None:

@@ -1,6 +1,6 @@
 """Numbers, tables and names as C text.
 
-Names come from people's tables, so none is pasted as it is: what is not a plain letter is written as a code.
+Names come from people's tables, so none is pasted as it is: what is no plain letter becomes a code.
 """
 
 import re

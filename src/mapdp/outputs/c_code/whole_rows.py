@@ -1,4 +1,4 @@
-"""Clusters that are described as a whole in C: round ones, those of a common shape, and full covariances."""
+"""Clusters that are described as a whole in C: round ones, a common shape, full covariances."""
 
 import numpy as np
 
@@ -14,8 +14,7 @@ _D, _TRIANGLE = "MAPDP_FEATURES", "MAPDP_TRIANGLE"
 def sphere(family: SphericalGaussian | SharedGaussian, bank: Bank, chairs: Chairs, learn: bool) -> Kind:
     """Return round clusters; those of a common shape are round once rows are mapped, and know no gaps."""
     prior, d = bank.prior, len(bank.prior.precision)
-    has_gaps = isinstance(family, SphericalGaussian)
-    if has_gaps:
+    if isinstance(family, SphericalGaussian):
         blur, log_variance = prior.precision * blur_of(family.resolution), -np.log(prior.precision)
         reach = chairs.reach(family.widths)
     else:  # mapped columns share what the common shape has
@@ -31,10 +30,12 @@ def sphere(family: SphericalGaussian | SharedGaussian, bank: Bank, chairs: Chair
     if learn:
         scalars = {"strength": prior.strength, "shape": prior.shape, "rate": prior.rate}
         scalars["log_rate"] = np.log(prior.rate)
-        constants += [Table(name, "1", np.array([value]), "of the prior") for name, value in scalars.items()]
+        constants += [
+            Table(name, "1", np.array([value]), "of the prior") for name, value in scalars.items()
+        ]
     return Kind(
         "sphere",
-        {"MAPDP_SPHERES_HAVE_GAPS": int(has_gaps)},
+        {"MAPDP_SPHERES_HAVE_GAPS": int(isinstance(family, SphericalGaussian))},
         constants,
         [
             chairs.predictive("mean", _D, bank.mean, "posterior mean, from the prior mean"),
@@ -61,7 +62,9 @@ def full(family: Gaussian, bank: Bank, chairs: Chairs, learn: bool) -> Kind:
     ]
     if learn:
         scalars = {"strength": prior.strength, "dof": prior.dof, "log_prior_det": prior.log_det}
-        constants += [Table(name, "1", np.array([value]), "of the prior") for name, value in scalars.items()]
+        constants += [
+            Table(name, "1", np.array([value]), "of the prior") for name, value in scalars.items()
+        ]
         constants.append(Table("prior_scale", _TRIANGLE, prior.scale[lower], "of the prior"))
     strength = prior.strength + bank.n
     products = (bank.product_high[lower], bank.product_low[lower])

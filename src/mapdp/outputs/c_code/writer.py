@@ -1,7 +1,7 @@
 """A model as C text: constants, then pieces of plain C that the kinds of its columns name.
 
-A piece is a file of C with a few `$names` to fill in, and a line that names `$kind` is written once for each
-kind. So the pieces read, and are highlighted, as the C they are, and nothing but the standard library is needed.
+A piece is a file of C with a few `$names` to fill in, and a line that names `$kind` is written once for
+each kind. So the pieces read, and are highlighted, as the C they are, and no template engine is needed.
 """
 
 import functools
@@ -97,8 +97,8 @@ def _when_full(choice: Choice) -> str:
         return "Where there is no room it is not learned: MAPDP_FULL."
     return (
         "Where there is no room, the two clusters that lose least by becoming one\n"
-        " * make some, if the row gains more: s->merged is then part of s->merged_into, and its number is that of\n"
-        " * the row. Else the row joins the best cluster there is."
+        " * make some, if the row gains more: s->merged is then part of s->merged_into, and its number is\n"
+        " * that of the row. Else the row joins the best cluster there is."
     )
 
 
@@ -122,7 +122,9 @@ def header(choice: Choice) -> str:
 def _columns(choice: Choice) -> list[str]:
     """Return number, name and kind of each column of the table."""
     schema = choice.mixture.schema
-    names = [f"column {j}" if column.name is None else column.name for j, column in enumerate(schema.columns)]
+    names = [
+        f"column {j}" if column.name is None else column.name for j, column in enumerate(schema.columns)
+    ]
     return [
         f"{j}  {escaped(name)}: {column.kind if column.is_used else 'not used'}"
         for j, (name, column) in enumerate(zip(names, schema.columns, strict=True))
@@ -132,7 +134,9 @@ def _columns(choice: Choice) -> list[str]:
 def _structs(choice: Choice) -> str:
     """Return the types of what a chair holds."""
     text = []
-    members = {"sums": "statistics", "predictive": "cached predictive"} if choice.learn else {"predictive": ""}
+    members = (
+        {"sums": "statistics", "predictive": "cached predictive"} if choice.learn else {"predictive": ""}
+    )
     for kind in choice.kinds:
         for member in members:
             fields = "\n".join(table.declared() for table in getattr(kind, member))
@@ -182,7 +186,7 @@ def source(choice: Choice) -> str:
 
 
 def _needed(choice: Choice) -> list[str]:
-    """Return the names of the pieces that the kinds need, in an order in which each knows those it needs."""
+    """Return the names of the pieces that the kinds need, each after those it needs itself."""
     wanted = {piece for kind in choice.kinds for piece in kind.needs}
     if choice.learn:
         wanted |= {"log1p"} | {piece for kind in choice.kinds for piece in kind.needs_to_learn}
@@ -256,7 +260,7 @@ def kind_sums(kind: Kind, precision: str) -> list[Table]:
     tables = {table.name: table for table in kind.sums}
     for name in [name for name in tables if f"{name}_low" in tables]:
         exact, low = tables[name].values, tables[f"{name}_low"].values
-        high = np.float32(exact + low).astype(np.float64)
+        high = (exact + low).astype(np.float32).astype(np.float64)
         tables[name] = tables[name]._replace(values=high)
         tables[f"{name}_low"] = tables[f"{name}_low"]._replace(values=(exact - high) + low)
     return list(tables.values())
@@ -265,4 +269,6 @@ def kind_sums(kind: Kind, precision: str) -> list[Table]:
 def fingerprint(kinds: list[Kind]) -> int:
     """Return a checksum of a fitted model, by which a state of another model is noticed."""
     tables = [table for kind in kinds for table in (*kind.prior, *kind.sums) if table.name != "reach"]
-    return zlib.crc32(b"".join(np.ascontiguousarray(table.values, dtype="<f8").tobytes() for table in tables))
+    return zlib.crc32(
+        b"".join(np.ascontiguousarray(table.values, dtype="<f8").tobytes() for table in tables)
+    )
