@@ -5,6 +5,7 @@ import functools
 import pathlib
 import shutil
 import subprocess
+import tempfile
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,21 @@ def needs(*tools):
     """Skip a test where a tool is absent."""
     missing = [tool for tool in tools if shutil.which(tool) is None]
     return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}, a Debian package")
+
+
+@functools.cache
+def _sanitizes(compiler):
+    """Say whether a compiler has the libraries of its sanitizers."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "program.c"
+        program.write_text("int main(void) { return 0; }")
+        command = [compiler, *SANITIZED, str(program), "-o", f"{folder}/program"]
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def skip_unless_sanitizing(compiler):
+    if not _sanitizes(compiler):
+        pytest.skip(f"{compiler} has no libraries for its sanitizers")
 
 
 class Case(NamedTuple):
