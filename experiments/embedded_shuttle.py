@@ -54,6 +54,7 @@ def drawn(labels, n_clusters, path):
 
 
 def main():
+    """Run the example."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=58_000)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/embedded"))

@@ -206,12 +206,12 @@ def joint_of_rows(case, rows, found):
 def test_after_a_million_rows_the_state_has_the_joint_of_the_rows(precision, share, tmp_path):
     case = case_named("diagonal")
     rows = np.float32(cases._numbers(np.random.default_rng(8), 1_000_000)).astype(float)
-    exported(case.model, tmp_path, precision=precision, learn=True)
+    exported(case.model, tmp_path, precision=precision, learn=True, capacity=8)
     found = run(compiled(tmp_path, "-DLEARN"), rows, precision)
     state = mapdp.import_state(case.model, (tmp_path / "state.bin").read_bytes())
     exact = joint_of_rows(case, rows, found)
     assert abs(state.log_joint_ - exact) <= 1e-6 + share * abs(exact)
-    assert state.n_clusters_ == 16
+    assert state.n_clusters_ == 8
 
 
 @needs(*TOOLS, "gcc")
@@ -272,10 +272,8 @@ def test_what_a_device_learned_predicts_as_python_does(state, tmp_path):
     assert learned.cluster_sizes_.sum() == case.model.cluster_sizes_.sum() + 50
     table = as_table(case, case.rows(np.random.default_rng(5), 200))
     assert not np.allclose(learned.score_samples(table), case.model.score_samples(table))
-    numbers = np.concatenate([case.model.numbers_of(as_table(case, rows)) for rows in
-                              (case.rows(np.random.default_rng(3), 400), case.rows(np.random.default_rng(4), 50))])  # fmt: skip
-    naive = NaiveLearner(case.model, numbers[:400], 16, merges=True)
-    for x in numbers[400:]:
+    naive = NaiveLearner(case.model, training_numbers(case), 16, merges=True)
+    for x in case.model.numbers_of(as_table(case, case.rows(np.random.default_rng(4), 50))):
         naive.learn(x)
     assert np.allclose(naive.sizes[learned.device_clusters_], learned.cluster_sizes_)
     assert learned.describe() is not None
@@ -307,7 +305,7 @@ def signed(content):
 
 
 def fitted(family, X, **how):
-    return mapdp.MAPDP(1.0, family=family, n_init=1, search="icm", **how).fit(X)
+    return mapdp.MAPDP(1.0, family=family, prior="paper", n_init=1, search="icm", **how).fit(X)
 
 
 POSITIVE = np.random.default_rng(0).gamma(2.0, 1.0, (30, 2))
@@ -327,7 +325,7 @@ FAR = 1e6 + np.random.default_rng(0).normal(scale=0.01, size=(50, 1))
         (lambda: case_named("diagonal").model, {"capacity": 10**6}, "capacity must be"),
         (lambda: case_named("diagonal").model, {"precision": "half"}, "precision must be"),
         (lambda: case_named("diagonal").model, {"when_full": "explode"}, "when_full must be"),
-        (lambda: fitted(mapdp.DiagonalGaussian, FAR, prior="paper"), {"precision": "float"}, "cannot hold 'column 0'"),
+        (lambda: fitted(mapdp.DiagonalGaussian, FAR), {"precision": "float"}, "cannot hold 'column 0'"),
         (lambda: case_named("learned").model, {"precision": "float"}, "cannot hold"),
     ],
 )  # fmt: skip

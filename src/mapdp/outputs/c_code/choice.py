@@ -1,4 +1,4 @@
-"""What is exported of a fitted estimator; what cannot be is said in one sentence, before a file is written."""
+"""What is exported of a fitted estimator; what cannot be is said in one sentence, before any file."""
 
 import operator
 from typing import Any, NamedTuple

@@ -13,6 +13,7 @@ from mapdp.outputs.c_code.text import Table, escaped
 # less than 1e-3 nats, even some widths from the centre.
 _FINEST = 1e-4
 _MOST_ROWS = 2.0**23  # beyond, floats of whole numbers leave gaps soon
+_LARGEST = 1e30  # in the units of the table, well within what a float can hold
 _SMALL = ("_low", "blur", "rounding")  # tables whose numbers may be as good as nothing
 
 
@@ -51,6 +52,9 @@ def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
 def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarray) -> None:
     if column.kind not in ("real", "log", "given"):
         return
+    raw = max(column.unit, 1.0 / column.unit, float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit)
+    if raw > _LARGEST:
+        raise _cannot_hold(f"{escaped(name)!r}, whose unit is {column.unit:.3g}")
     size = np.abs(centre) if column.kind != "log" else np.maximum(np.abs(centre), 1.0)
     too_fine = np.finfo(np.float32).eps * size > _FINEST * width  # not where either is unknown
     if too_fine.any():

@@ -95,7 +95,7 @@ def _require(is_so: object, trouble: str) -> None:
     if not is_so:
         raise ValueError(
             f"content is no state of a device: {trouble}. "
-            "Hint: mapdp_write returns how many bytes it wrote, and model must be the one that was exported."
+            "Hint: mapdp_write returns how many bytes it wrote; model must be the one that was exported."
         )
 
 
