@@ -32,7 +32,7 @@ _EXPORTED = (
 _REACH = {"double": (1e12, checks.LARGEST_SQUARED), "float": (1e9, 1e15)}
 
 
-class Choice(NamedTuple):
+class Export(NamedTuple):
     """A fitted mixture, and what its C code is to be like."""
 
     mixture: FittedMixture
@@ -53,7 +53,7 @@ class Choice(NamedTuple):
         return 4 if self.precision == "float" else 8
 
 
-def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_full: str) -> Choice:
+def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_full: str) -> Export:
     """Check the arguments of an export; raise where this model cannot be exported so."""
     mixture = mixture_of(model)
     checks.one_of("precision", precision, PRECISIONS)
@@ -65,7 +65,7 @@ def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_f
             "Hint: leave learn at False."
         )
     found = kinds_of(mixture, precision, learn)
-    return Choice(mixture, found, precision, room if learn else mixture.n_clusters, learn, when_full)
+    return Export(mixture, found, precision, room if learn else mixture.n_clusters, learn, when_full)
 
 
 def mixture_of(model: Any) -> FittedMixture:

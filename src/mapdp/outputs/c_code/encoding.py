@@ -7,8 +7,8 @@ import numpy as np
 from mapdp.data.columns import DESCRIBED, Column
 from mapdp.families import Mixed, SharedGaussian
 from mapdp.families.base import Family
-from mapdp.outputs.c_code.choice import Choice
-from mapdp.outputs.c_code.text import Table, constant, escaped, number
+from mapdp.outputs.c_code.choice import Export
+from mapdp.outputs.c_code.text import CArray, constant, escaped, number
 
 
 class Cell(NamedTuple):
@@ -63,7 +63,7 @@ def _in_brackets(value: float, precision: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def cells_of(choice: Choice) -> list[Cell]:
+def cells_of(choice: Export) -> list[Cell]:
     """Return how each used column is encoded."""
     schema, family = choice.mixture.schema, choice.mixture.family
     origin = family.mean if isinstance(family, SharedGaussian) else family.origin
@@ -87,7 +87,7 @@ def _cell(column: Column, source: int, place: int, origin: float, family: Family
     return Cell(column, source, place, origin, codes, is_given)
 
 
-def encoding(choice: Choice, cells: list[Cell], pieces: dict[str, str]) -> str:
+def encoding(choice: Export, cells: list[Cell], pieces: dict[str, str]) -> str:
     """Return the C text of `mapdp_encode`, before the pieces are filled in."""
     text = [pieces["encode"]]
     with_levels = [cell for cell in cells if cell.levels is not None]
@@ -99,7 +99,7 @@ def encoding(choice: Choice, cells: list[Cell], pieces: dict[str, str]) -> str:
         text.append(pieces["encode_gap"])
     for cell in with_levels:
         values = cell.levels if cell.levels is not None else np.empty(0)
-        table = Table(f"levels_{cell.place}", str(len(values)), values, "in the order of their codes")
+        table = CArray(f"levels_{cell.place}", str(len(values)), values, "in the order of their codes")
         text.append(constant("mapdp_", table, choice.precision) + "\n")
     statements = [cell.statement(choice.precision) for cell in cells]
     if isinstance(choice.mixture.family, SharedGaussian):
@@ -111,7 +111,7 @@ def encoding(choice: Choice, cells: list[Cell], pieces: dict[str, str]) -> str:
 def _common_shape(family: SharedGaussian, precision: str) -> str:
     inverse = np.linalg.inv(np.linalg.cholesky(family.scale))[np.tril_indices(family.n_features)]
     about = "maps rows so that the shape that all clusters have in common is a sphere: a lower triangle"
-    return constant("mapdp_", Table("common_shape", str(len(inverse)), inverse, about), precision) + "\n"
+    return constant("mapdp_", CArray("common_shape", str(len(inverse)), inverse, about), precision) + "\n"
 
 
 def log_units(cells: list[Cell], precision: str) -> str:

@@ -5,9 +5,9 @@ import numpy as np
 from mapdp.data.columns import Column
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.families import Gaussian, Mixed
-from mapdp.outputs.c_code.choice import Choice
+from mapdp.outputs.c_code.choice import Export
 from mapdp.outputs.c_code.kinds import Kind
-from mapdp.outputs.c_code.text import Table, escaped
+from mapdp.outputs.c_code.text import CArray, escaped
 
 # The step between neighbouring numbers, as a share of a cluster's width: half of it moves a row's score by
 # less than 1e-3 nats, even some widths from the centre.
@@ -17,7 +17,7 @@ _LARGEST = 1e30  # in the units of the table, well within what a float can hold
 _SMALL = ("_low", "blur", "rounding")  # tables whose numbers may be as good as nothing
 
 
-def check_precision(choice: Choice) -> None:
+def check_precision(choice: Export) -> None:
     """Raise where floats cannot hold the data's range."""
     if choice.precision == "double":
         return
@@ -65,7 +65,7 @@ def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarr
         )
 
 
-def _check_table(kind: Kind, table: Table) -> None:
+def _check_table(kind: Kind, table: CArray) -> None:
     if table.is_whole or table.name.endswith(_SMALL):
         return
     size = np.abs(np.asarray(table.values, dtype=np.float64))

@@ -1,6 +1,6 @@
 """What stands beside the C code of a model: a README with sizes, and a program that uses it."""
 
-from mapdp.outputs.c_code.choice import Choice
+from mapdp.outputs.c_code.choice import Export
 from mapdp.outputs.c_code.encoding import Cell, cells_of
 from mapdp.outputs.c_code.kinds import Kind
 from mapdp.outputs.c_code.text import escaped, filled
@@ -9,13 +9,13 @@ from mapdp.outputs.c_code.writer import about, parts_of, pieces
 _FRAME = 400  # bytes of stack for calls, as measured on Cortex-M
 
 
-def example(choice: Choice) -> str:
+def example(choice: Export) -> str:
     """Return main.c."""
     verb, also = ("mapdp_learn", ", and learns it") if choice.learn else ("mapdp_assign", "")
     return filled(pieces()["main"], {"verb": verb, "also": also})
 
 
-def readme(choice: Choice) -> str:
+def readme(choice: Export) -> str:
     """Return README.md."""
     cells = cells_of(choice)
     parts = {
@@ -31,7 +31,7 @@ def readme(choice: Choice) -> str:
     return filled(pieces()["README.md"], parts)
 
 
-def _calls(choice: Choice) -> str:
+def _calls(choice: Export) -> str:
     calls = [
         "int cluster = mapdp_assign(&state, x);   /* -1 is MAPDP_NEW: like none of them */",
         "mapdp_real density = mapdp_score(&state, x);   /* its logarithm */",
@@ -40,7 +40,7 @@ def _calls(choice: Choice) -> str:
     return "\n".join([*calls, learned] if choice.learn else calls)
 
 
-def _column_lines(choice: Choice, cells: list[Cell]) -> list[str]:
+def _column_lines(choice: Export, cells: list[Cell]) -> list[str]:
     """Return a line of a table for each column."""
     holds = {cell.source: cell.about() for cell in cells}
     return [
@@ -49,7 +49,7 @@ def _column_lines(choice: Choice, cells: list[Cell]) -> list[str]:
     ]
 
 
-def _state_layout(choice: Choice) -> str:
+def _state_layout(choice: Export) -> str:
     if not choice.learn:
         return ""
     n = n_numbers(choice.kinds)
@@ -62,7 +62,7 @@ def n_numbers(kinds: list[Kind]) -> int:
     return 1 + sum(table.values.shape[1] for kind in kinds for table in kind.sums)
 
 
-def state_bytes(choice: Choice) -> int:
+def state_bytes(choice: Export) -> int:
     """Return the bytes of the state; that of a model that does not learn is a pointer and a number."""
     if not choice.learn:
         return 8
@@ -74,7 +74,7 @@ def _n_predictive(kinds: list[Kind]) -> int:
     return sum(table.values.shape[1] for kind in kinds for table in kind.predictive)
 
 
-def _constant_bytes(choice: Choice) -> int:
+def _constant_bytes(choice: Export) -> int:
     """Return the bytes of the tables of constants."""
     n_clusters = choice.mixture.n_clusters
     per_chair = n_numbers(choice.kinds) if choice.learn else _n_predictive(choice.kinds) + 1
@@ -85,7 +85,7 @@ def _constant_bytes(choice: Choice) -> int:
     )
 
 
-def _stack_bytes(choice: Choice) -> int:
+def _stack_bytes(choice: Export) -> int:
     """Return about how much stack a call takes at most."""
     triangle = choice.kinds[0].lengths.get("MAPDP_TRIANGLE", 0)
     residuals = 3 * choice.mixture.family.n_features if triangle else 0

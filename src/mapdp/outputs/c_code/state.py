@@ -53,7 +53,7 @@ def import_state(model: Any, content: bytes) -> Any:
     >>> import mapdp
     >>> from sklearn.datasets import load_iris
     >>> model = mapdp.MAPDP(alpha=0.3).fit(load_iris().data)
-    >>> mapdp.import_state(model, b"")
+    >>> mapdp.import_state(model, b"")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     ValueError: content is no state of a device: it is too short. Hint: ...

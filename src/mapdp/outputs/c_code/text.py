@@ -14,7 +14,7 @@ _LONGEST_NAME = 60
 _WIDTH = 100
 
 
-class Table(NamedTuple):
+class CArray(NamedTuple):
     """Numbers of one name: those of a prior, or a row for each chair."""
 
     name: str
@@ -28,7 +28,7 @@ class Table(NamedTuple):
         return _beside(f"    {_type(self)} {self.name}[{self.length}];", self.about)
 
 
-def _type(table: Table) -> str:
+def _type(table: CArray) -> str:
     return "uint16_t" if table.is_whole else "mapdp_real"
 
 
@@ -44,13 +44,13 @@ def number(value: float, precision: str) -> str:
     return f"{text}f" if precision == "float" else text
 
 
-def numbers(table: Table, values: Iterable[float], precision: str) -> str:
+def numbers(table: CArray, values: Iterable[float], precision: str) -> str:
     """Return an array of numbers in braces."""
     cells = [str(int(v)) if table.is_whole else number(v, precision) for v in values]
     return "{" + ", ".join(cells) + "}"
 
 
-def constant(prefix: str, table: Table, precision: str) -> str:
+def constant(prefix: str, table: CArray, precision: str) -> str:
     """Return the definition of a constant array."""
     head = f"static const {_type(table)} {prefix}{table.name}[{table.length}] ="
     line = f"{head} {numbers(table, table.values, precision)};"

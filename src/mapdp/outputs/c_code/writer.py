@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mapdp.outputs.c_code.choice import Choice
+from mapdp.outputs.c_code.choice import Export
 from mapdp.outputs.c_code.encoding import Cell, cells_of, encoding, log_units
 from mapdp.outputs.c_code.kinds import Kind
-from mapdp.outputs.c_code.text import Table, constant, escaped, filled, number, numbers, wrapped
+from mapdp.outputs.c_code.text import CArray, constant, escaped, filled, number, numbers, wrapped
 from mapdp.partitions.process import PitmanYor
 
 _OF_PRECISION: Mapping[str, Mapping[str, str]] = {
@@ -64,7 +64,7 @@ def pieces() -> dict[str, str]:
     return {file.name.removesuffix(".c"): file.read_text(encoding="utf-8") for file in folder.iterdir()}
 
 
-def parts_of(choice: Choice, cells: list[Cell]) -> dict[str, str]:
+def parts_of(choice: Export, cells: list[Cell]) -> dict[str, str]:
     """Return what is filled in for the names in pieces."""
     is_full = "            room = mapdp_merge_for(s, opened - empty->log_join - joined);"
     rate = getattr(choice.mixture.process, "rate", 1.0)
@@ -86,13 +86,13 @@ def parts_of(choice: Choice, cells: list[Cell]) -> dict[str, str]:
     }
 
 
-def about(choice: Choice) -> str:
+def about(choice: Export) -> str:
     """Return in a line what the model is."""
     family, mixture = type(choice.mixture.family).__name__, choice.mixture
     return f"{mixture.n_clusters} clusters of {mixture.sizes.sum():g} rows, {family}, {choice.precision}"
 
 
-def _when_full(choice: Choice) -> str:
+def _when_full(choice: Export) -> str:
     if choice.when_full == "refuse":
         return "Where there is no room it is not learned: MAPDP_FULL."
     return (
@@ -102,7 +102,7 @@ def _when_full(choice: Choice) -> str:
     )
 
 
-def header(choice: Choice) -> str:
+def header(choice: Export) -> str:
     """Return mapdp_model.h."""
     cells = cells_of(choice)
     parts = parts_of(choice, cells)
@@ -119,7 +119,7 @@ def header(choice: Choice) -> str:
     return filled(pieces()["model.h"], {**parts, **rest})
 
 
-def _columns(choice: Choice) -> list[str]:
+def _columns(choice: Export) -> list[str]:
     """Return number, name and kind of each column of the table."""
     schema = choice.mixture.schema
     names = [
@@ -131,7 +131,7 @@ def _columns(choice: Choice) -> list[str]:
     ]
 
 
-def _structs(choice: Choice) -> str:
+def _structs(choice: Export) -> str:
     """Return the types of what a chair holds."""
     text = []
     members = (
@@ -153,7 +153,7 @@ def _structs(choice: Choice) -> str:
     )
 
 
-def _state(choice: Choice) -> str:
+def _state(choice: Export) -> str:
     if not choice.learn:
         return "    const mapdp_chair *chairs;   /* in flash */\n    int n_chairs;"
     return (
@@ -164,7 +164,7 @@ def _state(choice: Choice) -> str:
     )
 
 
-def source(choice: Choice) -> str:
+def source(choice: Export) -> str:
     """Return mapdp_model.c."""
     cells, known = cells_of(choice), pieces()
     names = [kind.name for kind in choice.kinds]
@@ -185,7 +185,7 @@ def source(choice: Choice) -> str:
     return filled("".join(text), parts_of(choice, cells), names)
 
 
-def _needed(choice: Choice) -> list[str]:
+def _needed(choice: Export) -> list[str]:
     """Return the names of the pieces that the kinds need, each after those it needs itself."""
     wanted = {piece for kind in choice.kinds for piece in kind.needs}
     if choice.learn:
@@ -196,11 +196,11 @@ def _needed(choice: Choice) -> list[str]:
     return [name for name in _ORDER if name in wanted]
 
 
-def _has_alpha(choice: Choice) -> bool:
+def _has_alpha(choice: Export) -> bool:
     return isinstance(choice.mixture.process, PitmanYor)
 
 
-def _constants(choice: Choice) -> str:
+def _constants(choice: Export) -> str:
     """Return the constant model: hyperparameters, and the clusters."""
     precision, process = choice.precision, choice.mixture.process
     text = ["/* ---- The model: constants in flash ---- */\n\n"]
@@ -227,7 +227,7 @@ def _of_process(process: Any) -> dict[str, float]:
     }
 
 
-def _fitted_sums(choice: Choice) -> str:
+def _fitted_sums(choice: Export) -> str:
     """Return the statistics of the fitted clusters."""
     rows = []
     for k in range(choice.mixture.n_clusters):
@@ -238,7 +238,7 @@ def _fitted_sums(choice: Choice) -> str:
     return f"static const mapdp_sums mapdp_fitted[MAPDP_CLUSTERS] = {{\n{body}\n}};\n\n"
 
 
-def _fitted_chairs(choice: Choice) -> str:
+def _fitted_chairs(choice: Export) -> str:
     """Return the predictives of the fitted clusters and of an empty chair."""
     weights, rows = choice.mixture.log_weights, []
     for k in range(choice.mixture.n_clusters + 1):
@@ -249,11 +249,11 @@ def _fitted_chairs(choice: Choice) -> str:
     return f"static const mapdp_chair mapdp_fitted[MAPDP_CLUSTERS + 1] = {{\n{body}\n}};\n\n"
 
 
-def _braces(tables: list[Table], k: int, precision: str) -> str:
+def _braces(tables: list[CArray], k: int, precision: str) -> str:
     return "{" + ", ".join(numbers(table, table.values[k], precision) for table in tables) + "}"
 
 
-def kind_sums(kind: Kind, precision: str) -> list[Table]:
+def kind_sums(kind: Kind, precision: str) -> list[CArray]:
     """Return the statistics of a kind; two floats hold what a double and its rounding error do."""
     if precision == "double":
         return kind.sums
