@@ -51,6 +51,13 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     return [Raw(None, column, is_finite=is_finite) for column in rows.T]
 
 
+def joined(tables: Sequence[Any]) -> Any:
+    """Return the rows of several tables of the same sort as one table."""
+    if all(isinstance(nw.from_native(one, pass_through=True), nw.DataFrame) for one in tables):
+        return nw.to_native(nw.concat([nw.from_native(one) for one in tables]))
+    return np.concatenate([np.asarray(without_mask(one)) for one in tables])
+
+
 def columns_of(block: Any) -> list[Raw]:
     """Return the columns of a part of a table that has been read before."""
     if isinstance(block, np.ndarray) and block.dtype.kind not in "OUS":

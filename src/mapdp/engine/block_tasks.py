@@ -13,7 +13,7 @@ from mapdp.data.frames import columns_of
 from mapdp.engine.build import build_part
 from mapdp.engine.in_threads import assign
 from mapdp.engine.joint import unnormalised_log_joint
-from mapdp.engine.merge import pour_chairs
+from mapdp.engine.merge import merge_buffers, merge_chairs, merged_bank, pour_chairs
 from mapdp.engine.state import (
     CHAIRS,
     MOVED,
@@ -28,6 +28,7 @@ from mapdp.engine.state import (
 from mapdp.engine.sweep import sweep
 from mapdp.families.base import Family, refresh_chairs
 from mapdp.families.slots import copy_slots, fill_slots, slots_of
+from mapdp.partitions.labels import compact
 from mapdp.partitions.process import Process
 
 _NO_LABELS = np.empty(0, dtype=np.int32)
@@ -44,6 +45,10 @@ class Clusters(NamedTuple):
         """Return the clusters of a state; chairs 0, 1, ... must be the taken ones."""
         n = state.n_clusters
         return cls(slots_of(state.bank, n), state.sizes[:n].copy())
+
+    def rounded(self) -> "Clusters":
+        """Return the same clusters with whole sizes: where rows have faded, theirs are not."""
+        return self._replace(sizes=np.maximum(np.rint(self.sizes), 1.0).astype(np.int64))
 
 
 class BlockModel(NamedTuple):
@@ -109,12 +114,12 @@ def visit_block(block: Any, visit: Visit, given: tuple[np.ndarray, bool]) -> Blo
     rows, log_units = visit.model.encoded(block)
     state = visit.model.state(visit.clusters, labels.copy())
     if is_moving:
-        state = _swept(rows, state, visit.model)
+        state = swept(rows, state, visit.model)
     return _result(visit.model.family, rows, state.labels, int(state.counters[MOVED]), log_units)
 
 
-def _swept(rows: np.ndarray, state: State, model: BlockModel) -> State:
-    """Sweep over the rows of a block; there may be more chairs afterwards."""
+def swept(rows: np.ndarray, state: State, model: BlockModel) -> State:
+    """Visit all rows of a block once; there may be more chairs afterwards."""
     everyone, reached = np.arange(len(rows), dtype=np.int32), np.int64(0)
     while (reached := np.int64(sweep(rows, everyone, for_passes(state, len(rows)), reached))) < len(rows):
         state = grown(state, model.family, model.process)
@@ -190,3 +195,15 @@ class Pot:
         refresh_chairs(chairs, len(taken), len(taken))
         numbers = np.cumsum(self._sizes > 0) - 1
         return Clusters(slots_of(chairs.contents, len(taken)), self._sizes[taken]), numbers.astype(np.int32)
+
+
+def merged(model: BlockModel, clusters: Clusters) -> tuple[Clusters, np.ndarray]:
+    """Merge the pair that gains most while one gains; return the clusters, and each one's number now."""
+    n, state = len(clusters.sizes), model.state(clusters.rounded())
+    buffers = merge_buffers(model.family, n + 1)
+    if n == 1 or merge_chairs(state, 1, buffers) == n:
+        return clusters, np.arange(n, dtype=np.int32)
+    numbers = compact(buffers.merged_into[:n])
+    bank = merged_bank(model.state(clusters.rounded()).bank, numbers, model.family)
+    sizes = np.bincount(numbers, clusters.sizes).astype(clusters.sizes.dtype)
+    return Clusters(slots_of(bank, len(sizes)), sizes), numbers

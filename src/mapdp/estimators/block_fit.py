@@ -23,7 +23,7 @@ from mapdp.search.block_splits import SplitProposer
 from mapdp.search.in_blocks import BlockSearch
 from mapdp.selection.coordinates import rows_to_guess_by
 
-SAMPLE = 10_000  # rows that the model is learned from and the search begins with
+SAMPLE = 100_000  # rows that are searched in memory first; all rows then join their clusters
 
 
 class BlockFit(NamedTuple):
@@ -40,9 +40,9 @@ class BlockFit(NamedTuple):
 def fit_in_blocks(estimator: Any, blocks: Blocks, budget: Budget, checkpoint: str | None) -> BlockFit:
     """Search a table in blocks."""
     settings = Settings.of(estimator)
-    first = clone(estimator).set_params(callback=None, verbose=0).fit(_sample(blocks, settings))
+    first = _for_sample(estimator).fit(_sample(blocks, settings))
     model, clusters = _model_of(first, settings, blocks.n_rows)
-    proposer = SplitProposer(_guesses_for(model), _seed(settings), budget.n_threads)
+    proposer = SplitProposer(guesses_for(model), _seed(settings), budget.n_threads)
     search = BlockSearch(blocks, model, budget, proposer)
     kept = Checkpoint.at(checkpoint, model, blocks)
     kept.restore(search)
@@ -50,6 +50,12 @@ def fit_in_blocks(estimator: Any, blocks: Blocks, budget: Budget, checkpoint: st
     found = search.by_falling_size()
     mixture = _mixture(model, found.clusters)
     return BlockFit(first, search, mixture, found.labels, found.log_joint - search.log_units, is_done)
+
+
+def _for_sample(estimator: Any) -> Any:
+    """Return the estimator of the sample, which may take half of the time."""
+    seconds = None if estimator.seconds is None else 0.5 * estimator.seconds
+    return clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
 
 
 def _sample(blocks: Blocks, settings: Settings) -> Any:
@@ -86,7 +92,7 @@ def _process_for(process: Process, settings: Settings, n_clusters: int, n_rows: 
     return process.counted_as(n_rows)
 
 
-def _guesses_for(model: BlockModel) -> Any:
+def guesses_for(model: BlockModel) -> Any:
     """Return how encoded rows become numbers to guess parts by."""
 
     def guesses(rows: np.ndarray) -> np.ndarray:

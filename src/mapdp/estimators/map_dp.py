@@ -21,6 +21,7 @@ from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
 from mapdp.estimators.reader import TableReader
 from mapdp.estimators.settings import Settings
+from mapdp.estimators.streaming import StreamMixin
 from mapdp.estimators.tree import TreeMixin
 from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
@@ -30,7 +31,7 @@ from mapdp.selection.alpha import Choice
 from mapdp.selection.structure import Models
 
 
-class MAPDP(BlockFitMixin, UncertaintyMixin, TreeMixin):
+class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
     """Cluster rows without saying how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
@@ -236,8 +237,7 @@ class MAPDP(BlockFitMixin, UncertaintyMixin, TreeMixin):
         -------
         self
         """
-        settings, model_choice = Settings.of(self), ModelChoice(self.prior, self.covariance, self.family)
-        model_choice.check()
+        settings, model_choice = Settings.of(self), ModelChoice.of(self)
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
         self._has_row_blocks, self._row_blocks = False, None
         if (in_blocks := blocks_of(X)) is not None:

@@ -7,7 +7,6 @@ import numpy as np
 
 from mapdp.data.blocks import Blocks
 from mapdp.engine.block_tasks import BlockModel, Clusters, Parts, encode_block
-from mapdp.engine.build import seated
 from mapdp.engine.joint import log_worth_of_chairs
 from mapdp.engine.problem import Model, Problem
 from mapdp.search.climb import Start, search
@@ -48,15 +47,19 @@ class SplitProposer:
         self.refused |= self._tried & set(_names(model, clusters))
 
     def _parted(self, model: BlockModel, k: int, rows: np.ndarray) -> Parts | None:
-        """Search some rows of a cluster, which are together at first; None where they stay together."""
-        process, order = model.process.counted_as(None), np.arange(len(rows), dtype=np.int32)
-        problem = Problem(rows, self._rows_to_guess_by(rows), Model(model.family, process))
-        start = Start("single", order, np.random.default_rng([self._seed, k]))
-        found = search(problem, "split-merge", start)
-        if found.state.n_clusters == 1:
-            return None
-        parts = seated(rows, found.state.labels, model.family, process)
-        return Parts(k, np.arange(parts.n_clusters), Clusters.of(parts))
+        rng = np.random.default_rng([self._seed, k])
+        parts = parts_of(model, rows, self._rows_to_guess_by(rows), rng)
+        return None if parts is None else Parts(k, np.arange(len(parts.sizes)), parts)
+
+
+def parts_of(
+    model: BlockModel, rows: np.ndarray, guesses: np.ndarray, rng: np.random.Generator
+) -> Clusters | None:
+    """Search some rows of a cluster, which are together at first; None where they stay together."""
+    process, order = model.process.counted_as(None), np.arange(len(rows), dtype=np.int32)
+    problem = Problem(rows, guesses, Model(model.family, process))
+    found = search(problem, "split-merge", Start("single", order, rng))
+    return None if found.state.n_clusters == 1 else Clusters.of(found.state)
 
 
 def _names(model: BlockModel, clusters: Clusters) -> list[Name]:

@@ -19,16 +19,15 @@ from mapdp.engine.block_tasks import (
     Clusters,
     Pot,
     Visit,
+    merged,
     part_block,
     seat_block,
     visit_block,
 )
-from mapdp.engine.merge import MANY, merge_buffers, merge_chairs, merged_bank
+from mapdp.engine.merge import MANY
 from mapdp.engine.problem import LARGE, Budget
 from mapdp.engine.score import beats, rounding
 from mapdp.engine.trace import Step, StoppedError
-from mapdp.families.slots import slots_of
-from mapdp.partitions.labels import compact
 from mapdp.search.block_splits import SplitProposer
 
 _RELATIVE = 1e-6  # of the log joint: turns of all blocks that gain no more are the last ones
@@ -174,18 +173,11 @@ class BlockSearch:
 
     def _merged(self, partition: Partition) -> Partition:
         """Merge the pair of clusters that gains most, and so on while one gains."""
-        n = len(partition.clusters.sizes)
-        if not 1 < n < MANY:
+        if not 1 < len(partition.clusters.sizes) < MANY:
             return partition
-        state, buffers = self.model.state(partition.clusters), merge_buffers(self.model.family, n + 1)
-        if merge_chairs(state, 1, buffers) == n:
+        clusters, numbers = merged(self.model, partition.clusters)
+        if len(clusters.sizes) == len(numbers):
             return partition
-        numbers = compact(buffers.merged_into[:n])
-        bank = self.model.state(partition.clusters).bank
-        clusters = Clusters(
-            slots_of(merged_bank(bank, numbers, self.model.family), int(numbers.max()) + 1),
-            np.bincount(numbers, partition.clusters.sizes).astype(np.int64),
-        )
         self._renumber(partition.labels, numbers)
         return Partition(partition.labels, clusters, self.model.log_joint(clusters))
 
