@@ -277,7 +277,9 @@ def test_what_a_device_learned_predicts_as_python_does(state, tmp_path):
         naive.learn(x)
     assert np.allclose(naive.sizes[learned.device_clusters_], learned.cluster_sizes_)
     assert learned.describe() is not None
-    mapdp.export_c(learned, tmp_path, learn=True)
+    mapdp.export_c(learned, tmp_path / "again", learn=True)
+    with pytest.raises(ValueError, match="no labels to save"):
+        mapdp.save(learned, tmp_path / "learned.mapdp")
 
 
 @needs("gcc")
