@@ -44,7 +44,10 @@ def test_floats_give_the_same_labels_but_for_ties(name, tmp_path):
     labels, mixture = case.model.predict(table), case.model.mixture_
     differ = found[:, 0] != labels
     assert differ.mean() <= 1e-3
-    scores = mixture.scores(mixture.encoded(case.model.numbers_of(table)), np.copy)[differ]
+    numbers = case.model.numbers_of(table)[differ]
+    if not len(numbers):
+        return
+    scores = mixture.scores(mixture.encoded(numbers), np.copy)
     chosen = np.where(found[differ, 0] < 0, mixture.n_clusters, found[differ, 0]).astype(int)
     assert (scores.max(axis=1) - scores[np.arange(len(scores)), chosen] < 1e-3).all()
 
@@ -139,7 +142,7 @@ def test_hostile_rows_do_no_harm(name, compiler, precision, how, tmp_path):
         assert np.isfinite(found[found[:, 0] != -3, 1]).all()
 
 
-LONG = ("diagonal", "learned", "categorical")  # 10,000 rows; 2,500 of the others, which are slower
+LONG = ("diagonal", "learned")  # 10,000 rows; 2,500 of the others, which are slower
 
 
 def training_numbers(case):
@@ -205,7 +208,8 @@ def joint_of_rows(case, rows, found):
 @pytest.mark.parametrize(("precision", "share"), [("double", 0.0), ("float", 1e-6)])
 def test_after_a_million_rows_the_state_has_the_joint_of_the_rows(precision, share, tmp_path):
     case = case_named("diagonal")
-    rows = np.float32(cases._numbers(np.random.default_rng(8), 1_000_000)).astype(float)
+    n = 1_000_000 if precision == "double" else 200_000
+    rows = np.float32(cases._numbers(np.random.default_rng(8), n)).astype(float)
     exported(case.model, tmp_path, precision=precision, learn=True, capacity=8)
     found = run(compiled(tmp_path, "-DLEARN"), rows, precision)
     state = mapdp.import_state(case.model, (tmp_path / "state.bin").read_bytes())

@@ -19,7 +19,7 @@ import pytest
 import mapdp
 from mapdp import MAPDP
 from mapdp.data.blocks import ArrayBlocks
-from mapdp.data.first_look import telling_rows
+from mapdp.data.first_look import look_at
 
 ROWS = 700
 
@@ -83,6 +83,7 @@ def test_mixed_tables_have_the_same_labels_in_files_and_in_dask(tmp_path):
     assert of_files.log_joint_ == of_frames.log_joint_
     assert of_files.log_joint_ == pytest.approx(of_files.log_joint_of(frame, of_files.labels_), rel=1e-12)
     assert of_files.schema_.columns[1].values[-1] == "ultraviolet"
+    assert [column.n_missing for column in of_files.schema_.columns] == [150, 0, 0]
 
 
 def test_threads_change_nothing(in_array):
@@ -134,7 +135,8 @@ def test_rows_that_are_shown_hold_every_level_gap_and_extreme():
     X[41, 0] = 7.0
     X[:, 1] = np.linspace(1.0, 2.0, 50)
     X[33, 1], X[12, 2] = -4.0, np.nan
-    rows = telling_rows(ArrayBlocks(X, 9))
+    rows, n_missing = look_at(ArrayBlocks(X, 9))
+    assert n_missing == (0, 0, 1)
     assert {41, 33, 12} <= set(rows.tolist())
     assert set(X[rows, 0]) == {0.0, 1.0, 2.0, 7.0}
 
@@ -232,6 +234,16 @@ def test_new_rows_in_blocks_have_the_labels_of_rows_in_memory(in_array, tmp_path
     named = MAPDP().fit(frame)
     of_files = named.predict_proba(dataset_of(frame, tmp_path, 300))
     np.testing.assert_array_equal(of_files, named.predict_proba(frame))
+
+
+def test_a_model_of_blocks_can_be_saved_and_looked_at(tmp_path):
+    model = MAPDP().fit(dask.array.from_array(blobs(1500), chunks=(500, 3)))
+    mapdp.save(model, tmp_path / "kept.mapdp")
+    again = mapdp.load(tmp_path / "kept.mapdp")
+    np.testing.assert_array_equal(again.labels_, np.asarray(model.labels_))
+    assert again.log_joint_ == model.log_joint_
+    np.testing.assert_array_equal(model.cut(n_clusters=2).labels_, again.cut(n_clusters=2).labels_)
+    assert len(model.describe()) == model.n_clusters_
 
 
 class TestBadInput:

@@ -4,7 +4,6 @@ The kinds of columns are read off a sample of the rows. A rare level, a gap, a v
 not positive may be missing from it; the rows that are found here have them.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,16 +23,25 @@ class Seen(NamedTuple):
     levels: dict[Any, int] | None  # each value with a row that has it, None where there are too many
     extremes: dict[str, tuple[float, int]]  # the least and the largest number, one that is not whole
     gap: int  # a row without a value, -1 where there is none
+    n_gaps: int
 
 
-def telling_rows(blocks: Blocks) -> np.ndarray:
-    """Return rows that together hold every level, gap and extreme of every column; their numbers rise."""
+class FirstLook(NamedTuple):
+    """What a first pass over all blocks finds."""
+
+    rows: np.ndarray  # that together hold every level, gap and extreme of every column; their numbers rise
+    n_missing: tuple[int, ...]  # cells of each column
+
+
+def look_at(blocks: Blocks) -> FirstLook:
+    """Look at all blocks once; raise where one has other columns."""
     seen = list(blocks.each(_look, None, [None] * len(blocks.sizes)))
     for number, some in enumerate(seen):
         _check_like(number, some, seen[0])
     moved = [[_moved(one, start) for one in some] for some, start in zip(seen, blocks.starts, strict=True)]
-    rows = [row for column in zip(*moved, strict=True) for row in _shown(column)]
-    return np.unique(np.array(rows, dtype=np.int64))
+    columns = [list(column) for column in zip(*moved, strict=True)]
+    rows = np.array([row for column in columns for row in _shown(column)], dtype=np.int64)
+    return FirstLook(np.unique(rows), tuple(sum(one.n_gaps for one in column) for column in columns))
 
 
 def _check_like(number: int, some: list[Seen], first: list[Seen]) -> None:
@@ -67,9 +75,8 @@ def _seen(raw: Raw) -> Seen:
     gap = int(gaps.argmax()) if gaps.any() else -1
     there = np.flatnonzero(~gaps)
     cells = raw.cells[there]
-    return Seen(
-        raw.name, raw.is_text, _levels(cells, there), {} if raw.is_text else _extremes(cells, there), gap
-    )
+    extremes = {} if raw.is_text else _extremes(cells, there)
+    return Seen(raw.name, raw.is_text, _levels(cells, there), extremes, gap, int(gaps.sum()))
 
 
 def _levels(cells: np.ndarray, places: np.ndarray) -> dict[Any, int] | None:
@@ -96,9 +103,8 @@ def _moved(seen: Seen, start: int) -> Seen:
     return seen._replace(levels=levels, extremes=extremes, gap=seen.gap + start if seen.gap >= 0 else -1)
 
 
-def _shown(column: Iterable[Seen]) -> list[int]:
+def _shown(column: list[Seen]) -> list[int]:
     """Return the rows that show what one column holds in all blocks."""
-    column = list(column)
     rows = [min(some)[1] for name in ("low", "high", "broken") if (some := _named(column, name))]
     rows += [one.gap for one in column if one.gap >= 0][:1]
     levels: dict[Any, int] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mapdp.data.blocks import Blocks
-from mapdp.data.first_look import telling_rows
+from mapdp.data.first_look import FirstLook, look_at
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.block_tasks import BlockModel, Clusters
 from mapdp.engine.problem import Budget
@@ -40,8 +40,9 @@ class BlockFit(NamedTuple):
 def fit_in_blocks(estimator: Any, blocks: Blocks, budget: Budget, checkpoint: str | None) -> BlockFit:
     """Search a table in blocks."""
     settings = Settings.of(estimator)
-    first = _for_sample(estimator).fit(_sample(blocks, settings))
-    model, clusters = _model_of(first, settings, blocks.n_rows)
+    look = look_at(blocks)
+    first = _for_sample(estimator).fit(_sample(blocks, look, settings))
+    model, clusters = _model_of(first, look, settings, blocks.n_rows)
     proposer = SplitProposer(guesses_for(model), _seed(settings), budget.n_threads)
     search = BlockSearch(blocks, model, budget, proposer)
     kept = Checkpoint.at(checkpoint, model, blocks)
@@ -58,24 +59,26 @@ def _for_sample(estimator: Any) -> Any:
     return clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
 
 
-def _sample(blocks: Blocks, settings: Settings) -> Any:
+def _sample(blocks: Blocks, look: FirstLook, settings: Settings) -> Any:
     """Return random rows, and those that show what a column can hold."""
     n_rows, rng = blocks.n_rows, np.random.default_rng(_seed(settings))
     some = rng.choice(n_rows, min(SAMPLE, n_rows), replace=False, shuffle=False)
-    return blocks.rows(np.union1d(some, telling_rows(blocks)))
+    return blocks.rows(np.union1d(some, look.rows))
 
 
 def _seed(settings: Settings) -> int:
     return int(generator(settings.random_state).integers(2**31))
 
 
-def _model_of(first: Any, settings: Settings, n_rows: int) -> tuple[BlockModel, Clusters]:
+def _model_of(first: Any, look: FirstLook, settings: Settings, n_rows: int) -> tuple[BlockModel, Clusters]:
     """Return the model that a sample taught, for all rows, and the clusters that were found in it."""
     mixture = first.mixture_
     process = _process_for(mixture.process, settings, mixture.n_clusters, n_rows)
-    schema = mixture.schema._replace(
-        columns=tuple(dataclasses.replace(one, n_missing=0) for one in mixture.schema.columns)
-    )
+    columns = [
+        dataclasses.replace(column, n_missing=n)
+        for column, n in zip(mixture.schema.columns, look.n_missing, strict=True)
+    ]
+    schema = mixture.schema._replace(columns=tuple(columns))
     clusters = Clusters(
         slots_of(mixture.bank, mixture.n_clusters), np.asarray(mixture.sizes, dtype=np.int64)
     )
