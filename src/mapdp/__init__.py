@@ -33,6 +33,7 @@ from mapdp.families import (
     SharedGaussian,
     SphericalGaussian,
 )
+from mapdp.outputs.c_code import export_c, import_state
 from mapdp.outputs.compare import compare
 from mapdp.outputs.saving import load, save
 from mapdp.partitions.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
@@ -74,6 +75,8 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "export_c",
+    "import_state",
     "in_blocks",
     "load",
     "log_joint",

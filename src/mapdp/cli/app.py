@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mapdp.cli import extras, fit, models
+from mapdp.cli import export, extras, fit, models
 from mapdp.cli.interrupts import CODE
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ COMMANDS: dict[str, Any] = {
     "tree": models.tree,
     "report": models.write_report,
     "compare": models.compare,
+    "export": export.export,
     "demo": extras.demo,
     "bench": extras.bench,
     "reproduce": extras.reproduce,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.data.blocks import ROWS, Blocks
+from mapdp.data.blocks import ROWS, TableBlocks
 
 
 class _Piece(NamedTuple):
@@ -24,7 +24,7 @@ class _Piece(NamedTuple):
     n_rows: int
 
 
-class ArrowBlocks(Blocks):
+class ArrowBlocks(TableBlocks):
     """The rows of a pyarrow Dataset; a block holds whole row groups, about `n_rows` rows together."""
 
     def __init__(self, dataset: Any, n_rows: int = ROWS) -> None:

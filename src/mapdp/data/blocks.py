@@ -17,7 +17,7 @@ from mapdp.data import checks
 ROWS = 2**18  # of a block, where nothing else decides
 
 
-class Blocks:
+class TableBlocks:
     """What every table in blocks offers; a subclass reads one block, and may apply tasks elsewhere."""
 
     sizes: np.ndarray  # (B,) rows of each block
@@ -82,7 +82,7 @@ class Blocks:
         return [part - start for part, start in zip(parts, self.starts, strict=True)]
 
 
-class ArrayBlocks(Blocks):
+class ArrayBlocks(TableBlocks):
     """A matrix, which may be a memory map, cut into blocks of rows."""
 
     def __init__(self, X: np.ndarray, n_rows: int = ROWS) -> None:
@@ -110,7 +110,7 @@ def _rows_at(table: Any, _: None, places: np.ndarray) -> Any:
     return table.take(places) if hasattr(table, "column_names") else np.asarray(table)[places]
 
 
-def in_blocks(X: Any, rows: int = ROWS) -> Blocks:
+def in_blocks(X: Any, rows: int = ROWS) -> TableBlocks:
     """Return a table as numbered blocks, which `MAPDP.fit` searches without having all of it in memory.
 
     Parameters
@@ -138,10 +138,10 @@ def in_blocks(X: Any, rows: int = ROWS) -> Blocks:
     return ArrayBlocks(X, rows)
 
 
-def blocks_of(X: Any, rows: int = ROWS) -> Blocks | None:
+def blocks_of(X: Any, rows: int = ROWS) -> TableBlocks | None:
     """Return what a table in blocks is made of, None for a table in memory."""
     library = type(X).__module__.split(".")[0]
-    if isinstance(X, Blocks):
+    if isinstance(X, TableBlocks):
         return X
     if library == "pyarrow" and hasattr(X, "get_fragments"):
         return importlib.import_module("mapdp.data.arrow_blocks").ArrowBlocks(X, rows)

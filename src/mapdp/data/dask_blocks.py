@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mapdp.data.blocks import Blocks
+from mapdp.data.blocks import TableBlocks
 
 
-class DaskBlocks(Blocks):
+class DaskBlocks(TableBlocks):
     """The partitions of a Dask data frame, or the row blocks of a Dask array.
 
     A partition is worked out anew for each pass unless it was persisted; whoever loses a worker loses

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.data.blocks import Blocks
+from mapdp.data.blocks import TableBlocks
 from mapdp.data.frames import Raw, columns_of, gaps_of
 
 _LEVELS = 1000  # different values of a column of which each is shown; more are measurements or names
@@ -33,7 +33,7 @@ class FirstLook(NamedTuple):
     n_missing: tuple[int, ...]  # cells of each column
 
 
-def look_at(blocks: Blocks) -> FirstLook:
+def look_at(blocks: TableBlocks) -> FirstLook:
     """Look at all blocks once; raise where one has other columns."""
     seen = list(blocks.each(_look, None, [None] * len(blocks.sizes)))
     for number, some in enumerate(seen):

@@ -34,19 +34,19 @@ from mapdp.partitions.process import Process
 _NO_LABELS = np.empty(0, dtype=np.int32)
 
 
-class Clusters(NamedTuple):
-    """Clusters as they travel: what each holds, and how many rows."""
+class ClusterStats(NamedTuple):
+    """ClusterStats as they travel: what each holds, and how many rows."""
 
     slots: list[np.ndarray]  # of a bank, one slot for each cluster
     sizes: np.ndarray  # (K,)
 
     @classmethod
-    def of(cls, state: State) -> "Clusters":
+    def of(cls, state: State) -> "ClusterStats":
         """Return the clusters of a state; chairs 0, 1, ... must be the taken ones."""
         n = state.n_clusters
         return cls(slots_of(state.bank, n), state.sizes[:n].copy())
 
-    def rounded(self) -> "Clusters":
+    def rounded(self) -> "ClusterStats":
         """Return the same clusters with whole sizes: where rows have faded, theirs are not."""
         return self._replace(sizes=np.maximum(np.rint(self.sizes), 1.0).astype(np.int64))
 
@@ -66,7 +66,7 @@ class BlockModel(NamedTuple):
             np.sum(np.broadcast_to(self.schema.log_units(numbers), len(rows)))
         )
 
-    def state(self, clusters: Clusters, labels: np.ndarray = _NO_LABELS) -> State:
+    def state(self, clusters: ClusterStats, labels: np.ndarray = _NO_LABELS) -> State:
         """Return a state with these clusters, in which some of their rows have these labels."""
         sizes, n = clusters.sizes, len(clusters.sizes)
         state = new_state(0, self.family, self.process, n + 1)
@@ -77,7 +77,7 @@ class BlockModel(NamedTuple):
         seats.counters[[TAKEN, OPEN, CHAIRS]] = n, n, n + 1
         return state._replace(seats=seats)
 
-    def log_joint(self, clusters: Clusters) -> float:
+    def log_joint(self, clusters: ClusterStats) -> float:
         """Return log p(x, z) of all rows."""
         state = self.state(clusters)
         return unnormalised_log_joint(state, np.empty(state.capacity)) - self.process.log_total(0)
@@ -97,7 +97,7 @@ class Visit(NamedTuple):
     """What all blocks need to know for a pass."""
 
     model: BlockModel
-    clusters: Clusters
+    clusters: ClusterStats
 
 
 def seat_block(block: Any, visit: Visit, _: None) -> BlockResult:
@@ -131,7 +131,7 @@ class Parts(NamedTuple):
 
     cluster: int
     numbers: np.ndarray  # the clusters that its parts become; the first of them is the cluster itself
-    clusters: Clusters  # the parts, as a sample of rows shows them
+    clusters: ClusterStats  # the parts, as a sample of rows shows them
 
 
 def part_block(block: Any, given: tuple[BlockModel, list[Parts]], labels: np.ndarray) -> BlockResult:
@@ -187,17 +187,19 @@ class Pot:
         copy_slots(old.contents, self._chairs.contents, np.arange(len(self._sizes)))
         self._sizes = np.append(self._sizes, np.zeros(n - len(self._sizes), dtype=np.int64))
 
-    def poured(self) -> tuple[Clusters, np.ndarray]:
+    def poured(self) -> tuple[ClusterStats, np.ndarray]:
         """Return the clusters that have rows, and the number that each chair has among them."""
         taken = np.flatnonzero(self._sizes)
         chairs = self._family.chairs(len(taken))
         copy_slots(self._chairs.contents, chairs.contents, taken)
         refresh_chairs(chairs, len(taken), len(taken))
         numbers = np.cumsum(self._sizes > 0) - 1
-        return Clusters(slots_of(chairs.contents, len(taken)), self._sizes[taken]), numbers.astype(np.int32)
+        return ClusterStats(slots_of(chairs.contents, len(taken)), self._sizes[taken]), numbers.astype(
+            np.int32
+        )
 
 
-def merged(model: BlockModel, clusters: Clusters) -> tuple[Clusters, np.ndarray]:
+def merged(model: BlockModel, clusters: ClusterStats) -> tuple[ClusterStats, np.ndarray]:
     """Merge the pair that gains most while one gains; return the clusters, and each one's number now."""
     n, state = len(clusters.sizes), model.state(clusters.rounded())
     buffers = merge_buffers(model.family, n + 1)
@@ -206,4 +208,4 @@ def merged(model: BlockModel, clusters: Clusters) -> tuple[Clusters, np.ndarray]
     numbers = compact(buffers.merged_into[:n])
     bank = merged_bank(model.state(clusters.rounded()).bank, numbers, model.family)
     sizes = np.bincount(numbers, clusters.sizes).astype(clusters.sizes.dtype)
-    return Clusters(slots_of(bank, len(sizes)), sizes), numbers
+    return ClusterStats(slots_of(bank, len(sizes)), sizes), numbers

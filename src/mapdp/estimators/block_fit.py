@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
-from mapdp.data.blocks import Blocks
+from mapdp.data.blocks import TableBlocks
 from mapdp.data.first_look import FirstLook, look_at
 from mapdp.data.moments import gaps_filled_by_means
-from mapdp.engine.block_tasks import BlockModel, Clusters
+from mapdp.engine.block_tasks import BlockModel, ClusterStats
 from mapdp.engine.problem import Budget
 from mapdp.estimators.checkpoint import Checkpoint
 from mapdp.estimators.fitted import FittedMixture
@@ -37,7 +37,7 @@ class BlockFit(NamedTuple):
     is_done: bool
 
 
-def fit_in_blocks(estimator: Any, blocks: Blocks, budget: Budget, checkpoint: str | None) -> BlockFit:
+def fit_in_blocks(estimator: Any, blocks: TableBlocks, budget: Budget, checkpoint: str | None) -> BlockFit:
     """Search a table in blocks."""
     settings = Settings.of(estimator)
     look = look_at(blocks)
@@ -59,7 +59,7 @@ def _for_sample(estimator: Any) -> Any:
     return clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
 
 
-def _sample(blocks: Blocks, look: FirstLook, settings: Settings) -> Any:
+def _sample(blocks: TableBlocks, look: FirstLook, settings: Settings) -> Any:
     """Return random rows, and those that show what a column can hold."""
     n_rows, rng = blocks.n_rows, np.random.default_rng(_seed(settings))
     some = rng.choice(n_rows, min(SAMPLE, n_rows), replace=False, shuffle=False)
@@ -70,7 +70,9 @@ def _seed(settings: Settings) -> int:
     return int(generator(settings.random_state).integers(2**31))
 
 
-def _model_of(first: Any, look: FirstLook, settings: Settings, n_rows: int) -> tuple[BlockModel, Clusters]:
+def _model_of(
+    first: Any, look: FirstLook, settings: Settings, n_rows: int
+) -> tuple[BlockModel, ClusterStats]:
     """Return the model that a sample taught, for all rows, and the clusters that were found in it."""
     mixture = first.mixture_
     process = _process_for(mixture.process, settings, mixture.n_clusters, n_rows)
@@ -79,7 +81,7 @@ def _model_of(first: Any, look: FirstLook, settings: Settings, n_rows: int) -> t
         for column, n in zip(mixture.schema.columns, look.n_missing, strict=True)
     ]
     schema = mixture.schema._replace(columns=tuple(columns))
-    clusters = Clusters(
+    clusters = ClusterStats(
         slots_of(mixture.bank, mixture.n_clusters), np.asarray(mixture.sizes, dtype=np.int64)
     )
     return BlockModel(schema, mixture.family, process), clusters
@@ -106,7 +108,7 @@ def guesses_for(model: BlockModel) -> Any:
     return guesses
 
 
-def _mixture(model: BlockModel, clusters: Clusters) -> FittedMixture:
+def _mixture(model: BlockModel, clusters: ClusterStats) -> FittedMixture:
     bank = model.family.bank(len(clusters.sizes) + 1)
     fill_slots(bank, clusters.slots)
     process = model.process.counted_as(None)
@@ -117,7 +119,7 @@ class BlockFitMixin(Mixture):
     """Fitting an estimator to a table in blocks."""
 
     def _fit_in_blocks(
-        self, blocks: Blocks, budget: Budget, others: tuple[Any, ...], checkpoint: Any
+        self, blocks: TableBlocks, budget: Budget, others: tuple[Any, ...], checkpoint: Any
     ) -> Self:
         """Search a table in blocks, and keep what was found; `others` must not be given beside it."""
         _check_alone(self, others)

@@ -11,9 +11,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from mapdp.data.blocks import Blocks
+from mapdp.data.blocks import TableBlocks
 from mapdp.data.writing import write_whole
-from mapdp.engine.block_tasks import BlockModel, Clusters
+from mapdp.engine.block_tasks import BlockModel, ClusterStats
 from mapdp.search.in_blocks import BlockSearch, Partition, Progress
 
 
@@ -24,7 +24,7 @@ class Checkpoint(NamedTuple):
     problem: str  # a fingerprint of the model and the blocks
 
     @classmethod
-    def at(cls, path: Any, model: BlockModel, blocks: Blocks) -> "Checkpoint":
+    def at(cls, path: Any, model: BlockModel, blocks: TableBlocks) -> "Checkpoint":
         """Return the checkpoint of a search."""
         return cls(None if path is None else pathlib.Path(path), _fingerprint(model, blocks))
 
@@ -54,7 +54,7 @@ class Checkpoint(NamedTuple):
                 "Hint: delete it, or give another path."
             )
         slots = [tensors[f"slots.{i}"] for i in range(len(tensors) - 3)]
-        clusters = Clusters(slots, tensors["sizes"])
+        clusters = ClusterStats(slots, tensors["sizes"])
         search.restored(
             Partition(tensors["labels"], clusters, float(tensors["log_joint"][0])),
             Progress(*known["progress"]),
@@ -74,7 +74,7 @@ def _read(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:
         ) from error
 
 
-def _fingerprint(model: BlockModel, blocks: Blocks) -> str:
+def _fingerprint(model: BlockModel, blocks: TableBlocks) -> str:
     """Return a digest of what a search depends on but for its labels."""
     digest = hashlib.sha256()
     for part in _parts((model.schema.columns, model.family, model.process, blocks.sizes)):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples
 from mapdp.data import checks
 from mapdp.data.frames import joined
 from mapdp.data.moments import has_gaps
-from mapdp.engine.block_tasks import BlockModel, Clusters, merged
+from mapdp.engine.block_tasks import BlockModel, ClusterStats, merged
 from mapdp.engine.in_threads import assign
 from mapdp.engine.state import predictive_bank
 from mapdp.engine.stream import faded, scaled, seat_batch, together
@@ -149,7 +149,7 @@ class StreamMixin(Mixture):
         """Let a batch join the clusters, once they have faded."""
         rows, log_units = self._encoded_batch(X)
         times = 1.0 if half_life is None else 0.5 ** (len(rows) / half_life)
-        clusters = Clusters(
+        clusters = ClusterStats(
             slots_of(self.mixture_.bank, self.n_clusters_), self.mixture_.sizes.astype(float)
         )
         if times < 1.0:
@@ -176,11 +176,13 @@ class StreamMixin(Mixture):
         )
 
     def _keep_clusters(
-        self, model: BlockModel, clusters: Clusters, rows: np.ndarray, stream: Stream
+        self, model: BlockModel, clusters: ClusterStats, rows: np.ndarray, stream: Stream
     ) -> None:
         """Store clusters by falling size, and where the rows of the batch belong."""
         order = np.argsort(-clusters.sizes, kind="stable")
-        clusters = Clusters([slot.take(order, axis=-1) for slot in clusters.slots], clusters.sizes[order])
+        clusters = ClusterStats(
+            [slot.take(order, axis=-1) for slot in clusters.slots], clusters.sizes[order]
+        )
         state = model.state(clusters.rounded())
         labels = assign(rows, np.arange(len(rows), dtype=np.int32), state.n_clusters, state, 1)
         bank = predictive_bank(state.bank, self.family_, state.n_clusters)
@@ -190,7 +192,7 @@ class StreamMixin(Mixture):
         self.log_joint_, self._stream = model.log_joint(clusters.rounded()) - stream.log_units, stream
 
 
-def _parted(model: BlockModel, clusters: Clusters, rows: Any, seed: int) -> list[Clusters]:
+def _parted(model: BlockModel, clusters: ClusterStats, rows: Any, seed: int) -> list[ClusterStats]:
     """Return clusters, in parts where the sample says so; a part counts for its share of the cluster."""
     state, found, rng = model.state(clusters.rounded()), [], np.random.default_rng(seed)
     owners = assign(rows, np.arange(len(rows), dtype=np.int32), state.n_clusters, state, 1)

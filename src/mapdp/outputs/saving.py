@@ -81,6 +81,11 @@ def to_bytes(model: Any) -> bytes:
             "Hint: pickle keeps other estimators."
         )
     check_is_fitted(model)
+    if hasattr(model, "device_clusters_"):
+        raise ValueError(
+            "a model of what a device has learned has no labels to save. "
+            "Hint: keep the bytes of its state beside the model that was exported."
+        )
     tensors: dict[str, np.ndarray] = {}
     names = getattr(model, "feature_names_in_", None)
     params, lost = _params(model, tensors)

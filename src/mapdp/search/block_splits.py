@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mapdp.data.blocks import Blocks
-from mapdp.engine.block_tasks import BlockModel, Clusters, Parts, encode_block
+from mapdp.data.blocks import TableBlocks
+from mapdp.engine.block_tasks import BlockModel, ClusterStats, Parts, encode_block
 from mapdp.engine.joint import log_worth_of_chairs
 from mapdp.engine.problem import Model, Problem
 from mapdp.search.climb import Start, search
@@ -29,7 +29,7 @@ class SplitProposer:
         self._tried: set[Name] = set()
 
     def proposed(
-        self, blocks: Blocks, model: BlockModel, labels: np.ndarray, clusters: Clusters
+        self, blocks: TableBlocks, model: BlockModel, labels: np.ndarray, clusters: ClusterStats
     ) -> list[Parts]:
         """Return how the clusters are to be parted that gain by it among some of their rows."""
         names = _names(model, clusters)
@@ -42,7 +42,7 @@ class SplitProposer:
             found = list(pool.map(lambda k, rows: self._parted(model, k, rows), new, samples))
         return _numbered([one for one in found if one is not None], len(clusters.sizes))
 
-    def remember(self, model: BlockModel, clusters: Clusters) -> None:
+    def remember(self, model: BlockModel, clusters: ClusterStats) -> None:
         """Remember which of the clusters that were tried have stayed as they were."""
         self.refused |= self._tried & set(_names(model, clusters))
 
@@ -54,21 +54,21 @@ class SplitProposer:
 
 def parts_of(
     model: BlockModel, rows: np.ndarray, guesses: np.ndarray, rng: np.random.Generator
-) -> Clusters | None:
+) -> ClusterStats | None:
     """Search some rows of a cluster, which are together at first; None where they stay together."""
     process, order = model.process.counted_as(None), np.arange(len(rows), dtype=np.int32)
     problem = Problem(rows, guesses, Model(model.family, process))
     found = search(problem, "split-merge", Start("single", order, rng))
-    return None if found.state.n_clusters == 1 else Clusters.of(found.state)
+    return None if found.state.n_clusters == 1 else ClusterStats.of(found.state)
 
 
-def _names(model: BlockModel, clusters: Clusters) -> list[Name]:
+def _names(model: BlockModel, clusters: ClusterStats) -> list[Name]:
     log_worth = log_worth_of_chairs(model.state(clusters))[: len(clusters.sizes)]
     return [(int(n), round(float(worth), 3)) for n, worth in zip(clusters.sizes, log_worth, strict=True)]
 
 
 def _samples(
-    blocks: Blocks, model: BlockModel, labels: np.ndarray, sizes: np.ndarray, wanted: list[int]
+    blocks: TableBlocks, model: BlockModel, labels: np.ndarray, sizes: np.ndarray, wanted: list[int]
 ) -> list[np.ndarray]:
     """Return some rows of each wanted cluster, evenly spread over the table."""
     most = min(_SAMPLE, max(_FEWEST, _ALL_SAMPLES // len(wanted)))

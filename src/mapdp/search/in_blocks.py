@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.data.blocks import Blocks
+from mapdp.data.blocks import TableBlocks
 from mapdp.engine.block_tasks import (
     BlockModel,
     BlockResult,
-    Clusters,
+    ClusterStats,
     Pot,
     Visit,
     merged,
@@ -39,7 +39,7 @@ class Partition(NamedTuple):
     """Who sits with whom, what the clusters hold, and the exact log joint."""
 
     labels: np.ndarray  # (N,)
-    clusters: Clusters
+    clusters: ClusterStats
     log_joint: float
 
 
@@ -84,7 +84,9 @@ class Progress(NamedTuple):
 class BlockSearch:
     """A search under way."""
 
-    def __init__(self, blocks: Blocks, model: BlockModel, budget: Budget, proposer: SplitProposer) -> None:
+    def __init__(
+        self, blocks: TableBlocks, model: BlockModel, budget: Budget, proposer: SplitProposer
+    ) -> None:
         self.blocks, self.model, self.budget = blocks, model, budget
         self.progress, self.log_units = Progress(), 0.0
         self.trace: list[Step] = []
@@ -97,7 +99,7 @@ class BlockSearch:
         self.proposer.refused = refused
         self.trace.append(self._step("restored", 0))
 
-    def search(self, clusters: Clusters, keep: Callable[["BlockSearch"], None]) -> bool:
+    def search(self, clusters: ClusterStats, keep: Callable[["BlockSearch"], None]) -> bool:
         """Search until nothing gains, calling `keep` after every step; False where the budget is spent.
 
         All rows join `clusters`, which were found among some of them, unless the search was restored.
@@ -114,7 +116,7 @@ class BlockSearch:
         keep(self)
         return self.progress.is_done
 
-    def _begin(self, clusters: Clusters) -> None:
+    def _begin(self, clusters: ClusterStats) -> None:
         given = [None] * len(self.blocks.sizes)
         results = self.blocks.each(seat_block, Visit(self.model, clusters), given)
         partition, n_moved = self._poured(results, len(clusters.sizes))
@@ -202,7 +204,7 @@ class BlockSearch:
         numbers[order] = np.arange(len(order))
         self._renumber(labels, numbers)
         slots = [slot.take(order, axis=-1) for slot in clusters.slots]
-        return Partition(labels, Clusters(slots, clusters.sizes[order]), log_joint)
+        return Partition(labels, ClusterStats(slots, clusters.sizes[order]), log_joint)
 
     def _new_labels(self) -> np.ndarray:
         """Return room for a label for each row."""

@@ -1,0 +1,151 @@
+"""What is exported of a fitted estimator; what cannot be is said in one sentence, before any file."""
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mapdp.data import checks
+from mapdp.estimators.fitted import FittedMixture
+from mapdp.estimators.mixture import Mixture
+from mapdp.families import Gaussian, Mixed, Product, SharedGaussian, SphericalGaussian, verbs
+from mapdp.families.base import Bank
+from mapdp.families.counts.poisson_bank import PoissonBank, PoissonColumns
+from mapdp.families.counts.trials_columns import TrialsColumns
+from mapdp.families.gaussian.student import StudentColumns
+from mapdp.families.levels.categorical_bank import LevelColumns
+from mapdp.families.levels.ordered import CurveColumns
+from mapdp.outputs.c_code import kinds
+from mapdp.outputs.c_code.kinds import Chairs, Kind
+from mapdp.outputs.c_code.whole_rows import full, sphere
+from mapdp.partitions.process import MixtureOfFiniteMixtures, PitmanYor
+
+PRECISIONS, WHEN_FULL = ("double", "float"), ("merge", "refuse")
+_USUAL_CAPACITY = 16
+_LARGEST_CAPACITY = 4096  # the search for a pair to merge looks at all of them
+_EXPORTED = (
+    "DiagonalGaussian, SphericalGaussian, SharedGaussian, Gaussian, Bernoulli, Categorical, Poisson, "
+    "NegativeBinomial and Mixed tables of these can"
+)
+# Products of eight factors, and sums of squares of many rows, must be within what a number can hold.
+_REACH = {"double": (1e12, checks.LARGEST_SQUARED), "float": (1e9, 1e15)}
+
+
+class Export(NamedTuple):
+    """A fitted mixture, and what its C code is to be like."""
+
+    mixture: FittedMixture
+    kinds: list[Kind]
+    precision: str
+    capacity: int
+    learn: bool
+    when_full: str
+
+    @property
+    def merges(self) -> bool:
+        """Say whether clusters are merged where there is no room."""
+        return self.learn and self.when_full == "merge"
+
+    @property
+    def real_bytes(self) -> int:
+        """Return how many bytes a number has."""
+        return 4 if self.precision == "float" else 8
+
+
+def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_full: str) -> Export:
+    """Check the arguments of an export; raise where this model cannot be exported so."""
+    mixture = mixture_of(model)
+    checks.one_of("precision", precision, PRECISIONS)
+    checks.one_of("when_full", when_full, WHEN_FULL)
+    room = _capacity(capacity, mixture.n_clusters)
+    if learn and not isinstance(mixture.process, PitmanYor | MixtureOfFiniteMixtures):
+        raise ValueError(
+            f"a model under {type(mixture.process).__name__} cannot go on learning in C. "
+            "Hint: leave learn at False."
+        )
+    found = kinds_of(mixture, precision, learn)
+    return Export(mixture, found, precision, room if learn else mixture.n_clusters, learn, when_full)
+
+
+def mixture_of(model: Any) -> FittedMixture:
+    """Return the mixture of a fitted estimator."""
+    if not isinstance(model, Mixture):
+        raise TypeError(
+            f"model must be a fitted MAPDP or GibbsDPM, got {model!r}. Hint: mapdp.load reads one."
+        )
+    check_is_fitted(model)
+    return model.mixture_
+
+
+def _capacity(capacity: int | None, n_clusters: int) -> int:
+    if capacity is None:
+        return max(_USUAL_CAPACITY, n_clusters)
+    try:
+        room = operator.index(capacity)
+    except TypeError:
+        raise TypeError(f"capacity must be a whole number, got {capacity!r}. Hint: try 16.") from None
+    if not n_clusters <= room <= _LARGEST_CAPACITY:
+        raise ValueError(
+            f"capacity must be from {n_clusters}, the clusters of the model, to {_LARGEST_CAPACITY}, got "
+            f"{room}. Hint: model.cut(n_clusters=...) has fewer clusters."
+        )
+    return room
+
+
+def kinds_of(mixture: FittedMixture, precision: str, learn: bool) -> list[Kind]:
+    """Return what the columns, or the clusters, of a mixture are in C."""
+    family, chairs = mixture.family, Chairs(mixture.n_clusters, *_REACH[precision])
+    if isinstance(family, SphericalGaussian | SharedGaussian):
+        return [sphere(family, mixture.bank, chairs, learn)]
+    if isinstance(family, Gaussian):
+        return [full(family, mixture.bank, chairs, learn)]
+    if isinstance(family, Product) or not family.has_columns:
+        raise _cannot(type(family).__name__)
+    parts = {type(part): part for part in _parts(mixture)}
+    for kind, part in parts.items():
+        _check_kind(kind, part, mixture, learn)
+    found = []
+    if StudentColumns in parts:
+        found.append(kinds.gaussian(parts[StudentColumns], chairs, learn))
+    levels = [parts[kind] for kind in (LevelColumns, CurveColumns) if kind in parts]
+    if levels:
+        found.append(kinds.level(levels, chairs, learn))
+    if PoissonColumns in parts:
+        found.append(kinds.poisson(parts[PoissonColumns], chairs, learn))
+    if TrialsColumns in parts:
+        found.append(kinds.waiting(parts[TrialsColumns], chairs, learn))
+    return found
+
+
+def _parts(mixture: FittedMixture) -> list[Bank]:
+    """Return a bank for each kind of column, with the clusters and an empty chair."""
+    family, bank = mixture.family, mixture.bank
+    n_chairs = mixture.n_clusters + 1
+    parts = Mixed.of(family).banks_of([family.sums(bank, k) for k in range(n_chairs)])
+    for part in parts:
+        for k in range(n_chairs):
+            verbs.refresh(part, k)
+    if isinstance(bank, PoissonBank):  # it knows log factorials of whole rows only
+        parts[0].second_high[0, :n_chairs] = -bank.factorials_high[:n_chairs]
+        parts[0].second_low[0, :n_chairs] = -bank.factorials_low[:n_chairs]
+    return parts
+
+
+def _check_kind(kind: type, part: Bank, mixture: FittedMixture, learn: bool) -> None:
+    """Raise where columns of this kind cannot be exported."""
+    place = int(part.prior.place[0])
+    family = type(Mixed.of(mixture.family).column(place)).__name__
+    name = mixture.schema.labels()[place]
+    if kind is CurveColumns and learn:
+        raise ValueError(
+            f"{name!r} is an ordered column, which C code can assign by and cannot learn from. "
+            "Hint: leave learn at False, or fit with columns={...: 'category'}."
+        )
+    known = (StudentColumns, LevelColumns, CurveColumns, PoissonColumns, TrialsColumns)
+    if kind not in known or (kind is TrialsColumns and np.any(part.prior.successes[1])):
+        raise _cannot(family, f", which {name!r} is,")
+
+
+def _cannot(family: str, where: str = "") -> ValueError:
+    return ValueError(f"{family}{where} cannot be exported as C. Hint: {_EXPORTED}.")

@@ -1,0 +1,124 @@
+"""The encoding of a table in C: what turns the numbers of a row into what scores are worked out from."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mapdp.data.columns import DESCRIBED, Column
+from mapdp.families import Mixed, SharedGaussian
+from mapdp.families.base import Family
+from mapdp.outputs.c_code.choice import Export
+from mapdp.outputs.c_code.text import CArray, constant, escaped, number
+
+
+class Cell(NamedTuple):
+    """How one used column is encoded."""
+
+    column: Column
+    source: int  # column of the table
+    place: int  # cell of an encoded row
+    origin: float
+    levels: np.ndarray | None  # values whose places are its codes
+    is_given: bool  # whether a value that is none of them is refused; else it is a gap
+
+    def statement(self, precision: str) -> str:
+        """Return the line of C that encodes the cell."""
+        value = self._value(f"raw[{self.source}]", precision)
+        return f"    x[{self.place}] = {self._from_origin(value, precision)};"
+
+    def _value(self, raw: str, precision: str) -> str:
+        if self.levels is not None:
+            otherwise = "R(-1.0)" if self.is_given else "mapdp_gap()"
+            return f"mapdp_code({raw}, mapdp_levels_{self.place}, {len(self.levels)}, {otherwise})"
+        if self.column.kind == "log":
+            moved = f"{raw} + {number(self.column.shift, precision)}" if self.column.shift else raw
+            return f"mapdp_log_of({moved})"
+        return raw if self.column.unit == 1.0 else f"{raw} * {number(1.0 / self.column.unit, precision)}"
+
+    def _from_origin(self, value: str, precision: str) -> str:
+        """Return a number measured from the prior mean, which may need two floats."""
+        if self.origin == 0.0:
+            return value
+        if precision == "double":
+            return f"{value} - {_in_brackets(self.origin, precision)}"
+        high = float(np.float32(self.origin))
+        less = _in_brackets(self.origin - high, precision)
+        return f"({value} - {_in_brackets(high, precision)}) - {less}"
+
+    def about(self) -> str:
+        """Return in words what the cell of a row of the table holds."""
+        if self.levels is None:
+            return "a number, whose logarithm is used" if self.column.kind == "log" else "a number"
+        if self.column.is_text:
+            words = ", ".join(f"{self._place_of(v)} = {escaped(v)}" for v in self.column.values)
+            return f"the number of a level: {words}"
+        return "one of " + ", ".join(f"{value:g}" for value in self.levels)
+
+    def _place_of(self, value: object) -> int:
+        return self.column.values.index(value)
+
+
+def _in_brackets(value: float, precision: str) -> str:
+    text = number(value, precision)
+    return f"({text})" if text.startswith("-") else text
+
+
+def cells_of(choice: Export) -> list[Cell]:
+    """Return how each used column is encoded."""
+    schema, family = choice.mixture.schema, choice.mixture.family
+    origin = family.mean if isinstance(family, SharedGaussian) else family.origin
+    columns = Mixed.of(family).columns if family.has_columns else [None] * family.n_features
+    return [
+        _cell(schema.columns[j], j, place, float(origin[place]), columns[place])
+        for place, j in enumerate(schema.used)
+    ]
+
+
+def _cell(column: Column, source: int, place: int, origin: float, family: Family | None) -> Cell:
+    """Return how a column is encoded; a schema's places, and then a family's levels, give codes."""
+    levels = getattr(family, "levels", None)
+    codes = None if levels is None else np.asarray(levels[0], dtype=np.float64)
+    is_given = column.kind == "given"
+    if column.values and column.kind in DESCRIBED and column.kind != "real":
+        values = np.arange(len(column.values)) if column.is_text else np.array(column.values, dtype=float)
+        codes = np.asarray(values if codes is None else values[codes.astype(int)], dtype=np.float64)
+    elif codes is not None:
+        codes = codes * column.unit
+    return Cell(column, source, place, origin, codes, is_given)
+
+
+def encoding(choice: Export, cells: list[Cell], pieces: dict[str, str]) -> str:
+    """Return the C text of `mapdp_encode`, before the pieces are filled in."""
+    text = [pieces["encode"]]
+    with_levels = [cell for cell in cells if cell.levels is not None]
+    if any(cell.column.kind == "log" and cell.levels is None for cell in cells):
+        text.append(pieces["encode_log"])
+    if with_levels:
+        text.append(pieces["encode_level"])
+    if any(not cell.is_given for cell in with_levels):
+        text.append(pieces["encode_gap"])
+    for cell in with_levels:
+        values = cell.levels if cell.levels is not None else np.empty(0)
+        table = CArray(f"levels_{cell.place}", str(len(values)), values, "in the order of their codes")
+        text.append(constant("mapdp_", table, choice.precision) + "\n")
+    statements = [cell.statement(choice.precision) for cell in cells]
+    if isinstance(choice.mixture.family, SharedGaussian):
+        statements.append("    mapdp_map(x);")
+        text += [_common_shape(choice.mixture.family, choice.precision), pieces["encode_shape"]]
+    return "".join(text) + pieces["encode_row"].replace("$cells", "\n".join(statements))
+
+
+def _common_shape(family: SharedGaussian, precision: str) -> str:
+    inverse = np.linalg.inv(np.linalg.cholesky(family.scale))[np.tril_indices(family.n_features)]
+    about = "maps rows so that the shape that all clusters have in common is a sphere: a lower triangle"
+    return constant("mapdp_", CArray("common_shape", str(len(inverse)), inverse, about), precision) + "\n"
+
+
+def log_units(cells: list[Cell], precision: str) -> str:
+    """Return the lines of C that add up the logs of the units of the cells that a row has."""
+    return "\n".join(
+        f"    if (x[{cell.place}] == x[{cell.place}])\n"
+        f"        total += {number(float(np.log(cell.column.unit)), precision)};"
+        for cell in cells
+        if cell.column.unit != 1.0
+    )

@@ -1,0 +1,10 @@
+static mapdp_real gaussian_mean(const mapdp_chair *chair, int j)
+{
+    return chair->predictive.gaussian.mean[j];
+}
+
+static mapdp_real gaussian_power(const mapdp_chair *chair, int j)
+{
+    return chair->predictive.gaussian.power[j];
+}
+

@@ -1,0 +1,79 @@
+"""Whether numbers of a precision can hold what a model has seen."""
+
+import numpy as np
+
+from mapdp.data.columns import Column
+from mapdp.estimators.fitted import FittedMixture
+from mapdp.families import Gaussian, Mixed
+from mapdp.outputs.c_code.choice import Export
+from mapdp.outputs.c_code.kinds import Kind
+from mapdp.outputs.c_code.text import CArray, escaped
+
+# The step between neighbouring numbers, as a share of a cluster's width: half of it moves a row's score by
+# less than 1e-3 nats, even some widths from the centre.
+_FINEST = 1e-4
+_MOST_ROWS = 2.0**23  # beyond, floats of whole numbers leave gaps soon
+_LARGEST = 1e30  # in the units of the table, well within what a float can hold
+_SMALL = ("_low", "blur", "rounding")  # tables whose numbers may be as good as nothing
+
+
+def check_precision(choice: Export) -> None:
+    """Raise where floats cannot hold the data's range."""
+    if choice.precision == "double":
+        return
+    if choice.learn and choice.mixture.sizes.max() > _MOST_ROWS:
+        raise _cannot_hold(f"a cluster of {choice.mixture.sizes.max():.3g} rows")
+    used = [choice.mixture.schema.columns[j] for j in choice.mixture.schema.used]
+    centre, width = _ranges(choice.mixture)
+    for j, column in enumerate(used):
+        _check_column(column, choice.mixture.schema.labels()[j], centre[:, j], width[:, j])
+    for kind in choice.kinds:
+        for table in (*kind.prior, *(kind.sums if choice.learn else kind.predictive)):
+            _check_table(kind, table)
+
+
+def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
+    """Return centre and width of each cluster in each column, NaN where cells have no size."""
+    centre = np.full((mixture.n_clusters, mixture.family.n_features), np.nan)
+    width = centre.copy()
+    for k in range(mixture.n_clusters):
+        posterior = mixture.family.posterior(mixture.bank, k)
+        columns = [posterior.summary()]
+        if posterior.has_columns:
+            columns = [one.summary() for one in Mixed.of(posterior).columns]
+        centre[k] = np.concatenate([np.atleast_1d(s.get("mean", np.nan)) for s in columns])
+        variance = np.concatenate([np.atleast_1d(s.get("variance", np.nan)) for s in columns])
+        if isinstance(posterior, Gaussian):  # what is left of a column given those before it
+            variance = np.diag(np.linalg.cholesky(posterior.scale)) ** 2 / posterior.dof
+        width[k] = np.sqrt(variance)
+    return centre, width
+
+
+def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarray) -> None:
+    if column.kind not in ("real", "log", "given"):
+        return
+    raw = max(column.unit, 1.0 / column.unit, float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit)
+    if raw > _LARGEST:
+        raise _cannot_hold(f"{escaped(name)!r}, whose unit is {column.unit:.3g}")
+    size = np.abs(centre) if column.kind != "log" else np.maximum(np.abs(centre), 1.0)
+    too_fine = np.finfo(np.float32).eps * size > _FINEST * width  # not where either is unknown
+    if too_fine.any():
+        k = int(np.argmax(too_fine))
+        where = f"{centre[k] * column.unit:.6g}"
+        raise _cannot_hold(
+            f"{escaped(name)!r}, where a cluster at {where} is {width[k] * column.unit:.3g} wide"
+        )
+
+
+def _check_table(kind: Kind, table: CArray) -> None:
+    if table.is_whole or table.name.endswith(_SMALL):
+        return
+    size = np.abs(np.asarray(table.values, dtype=np.float64))
+    limits = np.finfo(np.float32)
+    if (size > limits.max).any() or ((size > 0.0) & (size < limits.tiny)).any():
+        worst = size[(size > limits.max) | ((size > 0.0) & (size < limits.tiny))][0]
+        raise _cannot_hold(f"{worst:.3g} ({table.name} of {kind.name})")
+
+
+def _cannot_hold(what: str) -> ValueError:
+    return ValueError(f"precision 'float' cannot hold {what}. Hint: precision='double'.")

@@ -1,0 +1,184 @@
+"""What a device has learned, read back as a Python model: the bytes that `mapdp_write` wrote.
+
+The layout is in the README beside the C code: numbers have their lowest byte first, a checksum ends it.
+"""
+
+import copy
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapdp.compiled.lanes import whole_lanes
+from mapdp.estimators.fitted import FittedMixture
+from mapdp.families import Mixed, verbs
+from mapdp.families.base import Bank, Family, refresh_chairs
+from mapdp.families.columns import NOTHING, Sums, exact_sums
+from mapdp.outputs.c_code.choice import kinds_of, mixture_of
+from mapdp.outputs.c_code.kinds import Kind
+from mapdp.outputs.c_code.readme import n_numbers
+from mapdp.outputs.c_code.writer import fingerprint
+from mapdp.outputs.saved_parts import arrays_of
+
+_HEAD = struct.Struct("<4sBBHII")
+_MAGIC, _VERSION = b"MPDP", 1
+
+
+class DeviceState(NamedTuple):
+    """The statistics of the clusters of a device."""
+
+    chairs: np.ndarray  # (K,) their numbers there
+    numbers: np.ndarray  # (K, S)
+
+
+def import_state(model: Any, content: bytes) -> Any:
+    """Return a model of what a device has learned.
+
+    Parameters
+    ----------
+    model : MAPDP or GibbsDPM
+        The model that was exported with `export_c(..., learn=True)`.
+    content : bytes
+        What `mapdp_write` wrote on the device.
+
+    Returns
+    -------
+    MAPDP or GibbsDPM
+        With the clusters of the device, by falling size; `device_clusters_` has their numbers there, and
+        `log_joint_` is that of the state. The rows that were learned are not known, so `labels_` is empty.
+
+    Examples
+    --------
+    >>> import mapdp
+    >>> from sklearn.datasets import load_iris
+    >>> model = mapdp.MAPDP(alpha=0.3).fit(load_iris().data)
+    >>> mapdp.import_state(model, b"")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: content is no state of a device: it is too short. Hint: ...
+    """
+    mixture = mixture_of(model)
+    kinds = kinds_of(mixture, "double", learn=True)
+    state = _ordered(_read(content, kinds))
+    learned = copy.copy(model)
+    learned._keep(_mixture(mixture, kinds, state), np.empty(0, dtype=np.int32))
+    learned.device_clusters_, learned._has_row_blocks = state.chairs, True
+    learned.log_joint_ = _log_joint(learned.mixture_, kinds, state)
+    if hasattr(learned, "known_labels_"):
+        del learned.known_labels_
+    return learned
+
+
+def _read(content: bytes, kinds: list[Kind]) -> DeviceState:
+    """Check bytes, and return the statistics that they hold."""
+    content, n = bytes(content), n_numbers(kinds)
+    _require(len(content) >= _HEAD.size + 4, "it is too short")
+    magic, version, real, n_clusters, width, stamp = _HEAD.unpack_from(content)
+    _require(magic == _MAGIC, "it begins with other letters than MPDP")
+    _require(version == _VERSION, f"its layout has version {version}, and this mapdp reads {_VERSION}")
+    (checksum,) = struct.unpack("<I", content[-4:])
+    _require(zlib.crc32(content[:-4]) == checksum, "its checksum is another")
+    _require(width == n and stamp == fingerprint(kinds), "it is that of another model")
+    _require(real in (4, 8), "its numbers have neither 4 nor 8 bytes")
+    _require(len(content) == _HEAD.size + n_clusters * (4 + n * real) + 4, "it has another length")
+    record = np.dtype([("chair", "<u4"), ("numbers", f"<f{real}", (n,))])
+    records = np.frombuffer(content, record, n_clusters, _HEAD.size)
+    numbers = records["numbers"].astype(np.float64)
+    _require(
+        len(numbers) and np.isfinite(numbers).all() and (numbers[:, 0] > 0.0).all(), "no cluster has rows"
+    )
+    return DeviceState(records["chair"].astype(np.int64), numbers)
+
+
+def _require(is_so: object, trouble: str) -> None:
+    if not is_so:
+        raise ValueError(
+            f"content is no state of a device: {trouble}. "
+            "Hint: mapdp_write returns how many bytes it wrote; model must be the one that was exported."
+        )
+
+
+def _ordered(state: DeviceState) -> DeviceState:
+    """Return clusters by falling size."""
+    order = np.argsort(-state.numbers[:, 0], kind="stable")
+    return DeviceState(*[part[order] for part in state])
+
+
+def _mixture(old: FittedMixture, kinds: list[Kind], state: DeviceState) -> FittedMixture:
+    """Return the mixture of these statistics; rows of a device may have gaps, so columns are `Mixed`."""
+    family = Mixed.of(old.family) if old.family.has_columns else old.family
+    n_clusters = len(state.chairs)
+    slots = whole_lanes(n_clusters + 1)
+    bank = family.new_bank(slots)
+    if isinstance(family, Mixed):
+        _fill_columns(bank, family, kinds, state)
+    else:
+        _fill_rows(bank, family, kinds, state)
+    refresh_chairs(family.handle(bank), n_clusters, slots)
+    sizes = state.numbers[:, 0]
+    whole = np.rint(sizes).astype(np.int64)
+    return old._replace(family=family, bank=bank, sizes=whole if (whole == sizes).all() else sizes.copy())
+
+
+def _tables(kinds: list[Kind], state: DeviceState) -> list[dict[str, np.ndarray]]:
+    """Return for each kind its statistics by name, (K, n) each."""
+    found, at = [], 1
+    for kind in kinds:
+        tables = {}
+        for table in kind.sums:
+            n = table.values.shape[1]
+            tables[table.name] = state.numbers[:, at : at + n]
+            at += n
+        found.append(tables)
+    return found
+
+
+def _fill_rows(bank: Bank, family: Family, kinds: list[Kind], state: DeviceState) -> None:
+    """Put the statistics of clusters that are described as a whole into a bank."""
+    (tables,), some = _tables(kinds, state), slice(len(state.chairs))
+    bank.n[some] = tables["n"][:, 0]
+    bank.sum_high[:, some], bank.sum_low[:, some] = tables["sum"].T, tables["sum_low"].T
+    if "square" in tables:
+        bank.second_high[:, some], bank.second_low[:, some] = tables["square"].T, tables["square_low"].T
+        return
+    i, j = np.tril_indices(family.n_features)
+    bank.product_high[i, j, some], bank.product_low[i, j, some] = (
+        tables["product"].T,
+        tables["product_low"].T,
+    )
+
+
+def _fill_columns(bank: Bank, family: Mixed, kinds: list[Kind], state: DeviceState) -> None:
+    """Put the statistics of columns into a bank of a mixed table."""
+    tables, n_clusters = _tables(kinds, state), len(state.chairs)
+    parts = family.banks_of([_sums(kinds, tables, family.n_features, k) for k in range(n_clusters)])
+    stored = [array for part in parts for array in arrays_of(part)]
+    for new, array in zip(arrays_of(bank), stored, strict=True):
+        new[..., :n_clusters] = array[..., :n_clusters]
+
+
+def _sums(kinds: list[Kind], tables: list[dict[str, np.ndarray]], n_columns: int, k: int) -> Sums:
+    """Return the statistics of one cluster, column by column."""
+    numbers, tallies = np.zeros((5, n_columns)), [NOTHING] * n_columns
+    for kind, table in zip(kinds, tables, strict=True):
+        constants = {one.name: one.values for one in kind.prior}
+        place = constants["place"].astype(int)
+        if kind.name == "level":
+            numbers[0, place] = table["n"][k]
+            for j, tally in zip(place, np.split(table["tally"][k], constants["first"][1:-1]), strict=True):
+                tallies[j] = tally
+        else:
+            numbers[:, place] = [values[k] for values in table.values()]
+    return exact_sums(*numbers, tallies=tuple(tallies))
+
+
+def _log_joint(mixture: FittedMixture, kinds: list[Kind], state: DeviceState) -> float:
+    """Return log p(x, z) of the rows that the clusters count."""
+    marginals = sum(float(verbs.log_marginal(mixture.bank, k)) for k in range(mixture.n_clusters))
+    units = np.log([column.unit for column in mixture.schema.columns if column.is_used])
+    cells = np.zeros(len(units))
+    for kind, table in zip(kinds, _tables(kinds, state), strict=True):
+        place = {one.name: one.values for one in kind.prior}.get("place", slice(None))
+        cells[place] += table["n"].sum(axis=0)
+    return marginals + mixture.process.log_eppf(mixture.sizes) - float(cells @ units)
