@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from mapdp.cli import files, inputs, job, show, targets
+from mapdp.cli import files, in_blocks, inputs, job, show, targets
 from mapdp.cli.files import Asked, TroubleError
 from mapdp.cli.options import Append, Force, Id, Json, Quiet, Table, reads_table
 from mapdp.cli.wording import for_terminal
@@ -19,6 +19,7 @@ from mapdp.outputs import report, saving, summary
 
 _OUT = pathlib.Path("mapdp-out")
 _MODEL = "The model and the search"
+_BLOCKS = "Tables larger than memory (a folder is always read in blocks)"
 _PROCESSES = ("auto", "dirichlet", "mfm")
 _OF_WORDS = ("binary", "category", "ordered", "ignore")  # kinds whose cells need not be numbers
 
@@ -84,6 +85,16 @@ def fit(
         int | None,
         typer.Option(min=1, help="merge what is found down to so many clusters", rich_help_panel=_MODEL),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="such as 2GB: read the table in blocks that keep to it", rich_help_panel=_BLOCKS),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="go on with a fit in blocks that was broken off", rich_help_panel=_BLOCKS
+        ),
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
     force: Force = False,
@@ -95,24 +106,34 @@ def fit(
     Examples: `mapdp fit penguins.csv`, `mapdp fit visits.parquet --label diagnosis --columns visits=count`,
     `zcat big.csv.gz | mapdp fit - --out found`.
     """
-    kind = files.kind_of(table)
-    paths = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
-    targets.check(paths, force)
-    kinds = _kinds(columns or [], ignore or [])
-    roles = inputs.Roles(label, weights, groups, id_column)
-    given = inputs.given_table(table, asked._replace(kept=_words(kinds)), roles)
+    kinds, roles = _kinds(columns or [], ignore or []), inputs.Roles(label, weights, groups, id_column)
     model = MAPDP(
         **_prior(alpha, process, expected_clusters),
         discount=discount,
         covariance=covariance,
         columns={name: kinds[name] for name in kinds if name not in roles} or None,
-        weights=given.weighting(),
         random_state=seed,
         n_init=n_init or "auto",
         n_jobs=n_jobs,
         seconds=seconds,
     )
-    outcome = job.fitted(model, given, show.ProgressLine(quiet or as_json, seconds))
+    progress = show.ProgressLine(quiet or as_json, seconds)
+    if in_blocks.is_for(table, memory):
+        _check_alone(roles, append, clusters)
+        work = in_blocks.job_of(table, asked, memory, out, resume=resume, force=force)
+        targets.check(work.targets, force)
+        work.prepare()
+        outcome = work.fitted(model, progress)
+        found = with_command(work.write(model, outcome, pathlib.Path(table).name), [])
+        show.found(found, as_json, quiet, work.targets)
+        _exit_where(outcome.is_interrupted)
+        return
+    kind = files.kind_of(table)
+    paths = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
+    targets.check(paths, force)
+    given = inputs.given_table(table, asked._replace(kept=_words(kinds)), roles)
+    model.set_params(weights=given.weighting())
+    outcome = job.fitted(model, given, progress)
     beside = job.columns_beside(given.rows, append, id_column)
     found = _write(model, given, outcome, paths, beside, clusters, pathlib.Path(table).name)
     show.found(found, as_json, quiet, paths)
@@ -128,6 +149,17 @@ def _kinds(columns: list[str], ignore: list[str]) -> dict[object, str]:
             raise TroubleError(f"--columns must be NAME=KIND, got {entry!r}. Hint: --columns visits=count.")
         kinds[name] = kind
     return kinds | dict.fromkeys(ignore, "ignore")
+
+
+def _check_alone(roles: inputs.Roles, append: bool, clusters: int | None) -> None:
+    """Raise where an option needs the whole table."""
+    given = [f"--{name}" for name, column in roles._asdict().items() if column is not None]
+    given += ["--append"] * append + ["--clusters"] * (clusters is not None)
+    if given:
+        raise TroubleError(
+            f"{given[0]} needs a table in memory. Hint: --ignore leaves a column out; without --memory, "
+            "a file is read as a whole."
+        )
 
 
 def _words(kinds: dict[object, str]) -> frozenset[str]:
