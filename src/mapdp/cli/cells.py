@@ -144,8 +144,9 @@ def _moment(parts: tuple, order: str) -> datetime.datetime | None:
 def settled(table: pa.Table, decimal: str, kept: frozenset[str]) -> tuple[pa.Table, list[str]]:
     """Return a table whose words are numbers and dates where they can be; `kept` ones stay."""
     notes = []
-    for j, name in enumerate(table.column_names):
-        if pa.types.is_string(table.schema.types[j]) and name not in kept:
+    for j, field in enumerate(table.schema):
+        name = field.name
+        if pa.types.is_string(field.type) and name not in kept:
             coded = table.column(j).combine_chunks().dictionary_encode()
             words = coded.dictionary.to_pylist()
             read = words and (_as_dates(name, words) or _as_numbers(name, coded, words, decimal))
