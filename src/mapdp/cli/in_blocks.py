@@ -160,7 +160,7 @@ def _files(table: str) -> list[pathlib.Path]:
 
 
 def _csv(asked: Asked, first: pathlib.Path) -> Any:
-    separator = asked.sep or ("\t" if first.suffix.lower() == ".tsv" else ",")
+    separator = asked.separator or ("\t" if first.suffix.lower() == ".tsv" else ",")
     missing = ["", "?", "NA", "N/A", "NaN", "nan", "null", *asked.missing]
     return dataset.CsvFileFormat(
         parse_options=arrow_csv.ParseOptions(delimiter=separator),
