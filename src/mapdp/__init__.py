@@ -10,6 +10,7 @@ from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.families import (
+    AnyLikelihood,
     Bernoulli,
     Binomial,
     Categorical,
@@ -26,6 +27,7 @@ from mapdp.families import (
     Product,
     SharedGaussian,
     SphericalGaussian,
+    grid,
 )
 from mapdp.outputs.compare import compare
 from mapdp.outputs.saving import load, save
@@ -43,6 +45,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "MAPDP",
+    "AnyLikelihood",
     "Bernoulli",
     "Binomial",
     "Categorical",
@@ -68,6 +71,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "grid",
     "load",
     "log_joint",
     "log_pseudo_likelihood",

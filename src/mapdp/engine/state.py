@@ -107,7 +107,7 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
 def new_workspace(family: Family, capacity: int) -> Workspace:
     """Return working space for scoring rows against `capacity` chairs."""
     origin = np.ascontiguousarray(family.origin, dtype=np.float64)
-    return Workspace(origin, np.zeros(family.n_features), np.zeros(capacity), family.scratch_handle())
+    return Workspace(origin, np.zeros(len(origin)), np.zeros(capacity), family.scratch_handle())
 
 
 def forked(work: Workspace) -> Workspace:

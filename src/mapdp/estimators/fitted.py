@@ -59,7 +59,8 @@ class FittedMixture(NamedTuple):
 
     def encoded(self, numbers: np.ndarray) -> np.ndarray:
         """Turn the numbers of a table into what kernels read."""
-        family = Mixed.of(self.family) if has_gaps(numbers) else self.family
+        is_open = has_gaps(numbers) and not self.family.is_whole
+        family = Mixed.of(self.family) if is_open else self.family
         return family.encode(numbers, self.schema.names())
 
     def scores(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -96,11 +97,17 @@ class FittedMixture(NamedTuple):
 
     def describe(self) -> Description:
         """Describe each cluster by what sets it apart."""
-        return described(self.family, self.bank, self.sizes, self._used(), self.schema.labels())
+        return described(self.family, self.bank, self.sizes, *self._shown())
 
     def _used(self) -> list[Column]:
         """Return the columns that the family describes."""
         return [self.schema.columns[j] for j in self.schema.used]
+
+    def _shown(self) -> tuple[list[Column], list[str]]:
+        """Return what clusters are described by: columns and their names, or rows as a whole."""
+        if self.family.n_described != self.family.n_features:
+            return [Column("row", "given")], ["row"]
+        return self._used(), self.schema.labels()
 
     def tree(self, labels: np.ndarray, apart: np.ndarray) -> ClusterTree:
         """Return the tree of the clusters of these rows; `apart` marks those with a known label."""
@@ -108,7 +115,7 @@ class FittedMixture(NamedTuple):
 
     def describe_tree(self, tree: ClusterTree) -> TreeDescription:
         """Describe each branch of the tree by what sets it apart."""
-        return described_tree(tree, self.family, self.bank, self._used(), self.schema.labels())
+        return described_tree(tree, self.family, self.bank, *self._shown())
 
     def merged(self, into: np.ndarray) -> "FittedMixture":
         """Return the mixture in which cluster k is part of cluster into[k]."""
@@ -117,12 +124,18 @@ class FittedMixture(NamedTuple):
 
     def explain(self, numbers: np.ndarray) -> Explanation:
         """Explain why each row is where it is."""
-        rows = Mixed.of(self.family).encode(numbers, self.schema.names())
+        columns = self.family if self.family.is_whole else Mixed.of(self.family)
+        rows = columns.encode(numbers, self.schema.names())
         scores = self.scores(self.encoded(numbers), np.copy)
         return explained(self.family, self.bank, rows, scores, self.log_weights, self.schema.labels())
 
     def fills(self, numbers: np.ndarray) -> list[Fill]:
         """Return what belongs in the gaps of each used column, in the values of the table."""
+        if self.family.is_whole:
+            raise ValueError(
+                f"{type(self.family).__name__} sees rows as a whole and cannot fill gaps. "
+                "Hint: use a family with columns, such as DiagonalGaussian."
+            )
         rows = self.encoded(numbers)
         chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
         found = fills(self.family, self.bank, rows, chances)

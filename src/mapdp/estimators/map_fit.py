@@ -52,7 +52,9 @@ class MapFit(NamedTuple):
             self.settings.model(self.reading.family, len(self.reading.rows), self.rule),
         )
         guesses = gaps_filled_by_means(rows) if self.reading.has_gaps else rows
-        if self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
+        if self.reading.family.is_whole:
+            guesses = gaps_filled_by_means(self.reading.numbers)
+        elif self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
             guesses = rows_to_guess_by(self.reading.family, self.reading.numbers, rows)
         if self.chosen is not None:
             learned = self.chosen.outcome.problem.model

@@ -10,6 +10,7 @@ from mapdp.families.gaussian.full import Gaussian
 from mapdp.families.gaussian.log_normal import LogNormal
 from mapdp.families.gaussian.shared import SharedGaussian
 from mapdp.families.gaussian.spherical import SphericalGaussian
+from mapdp.families.grid.any_likelihood import AnyLikelihood, grid
 from mapdp.families.levels.bernoulli import Bernoulli
 from mapdp.families.levels.categorical import Categorical
 from mapdp.families.levels.ordered import Ordered
@@ -18,6 +19,7 @@ from mapdp.families.product import Product
 from mapdp.families.row_blocks import Blocks
 
 __all__ = [
+    "AnyLikelihood",
     "Bernoulli",
     "Binomial",
     "Blocks",

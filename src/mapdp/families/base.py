@@ -42,11 +42,22 @@ class Family:
 
     has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
+    is_whole = False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
 
     @property
     def n_features(self) -> int:
         """Return the number of columns this family describes."""
         raise NotImplementedError
+
+    @property
+    def n_cells(self) -> int:
+        """Return the number of cells of an encoded row."""
+        return self.n_features
+
+    @property
+    def n_described(self) -> int:
+        """Return the number of columns that clusters are described by."""
+        return self.n_features
 
     @classmethod
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
@@ -137,6 +148,10 @@ class Family:
         """Return what the predictive density says of each column: mean, variance, ..."""
         raise NotImplementedError
 
+    def in_words(self, sums: Sums) -> str | None:
+        """Return in a few words what cells with these statistics are like; None leaves it to their kind."""
+        return None
+
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the parameters of n clusters."""
         raise NotImplementedError
@@ -199,7 +214,7 @@ class Family:
     @property
     def origin(self) -> np.ndarray:
         """Return the point that rows are measured from."""
-        return np.zeros(self.n_features)
+        return np.zeros(self.n_cells)
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Check the cells of X and return them as the verbs want them."""
@@ -263,18 +278,6 @@ class Located(Family):
     def origin(self) -> np.ndarray:
         """Rows are measured from the prior mean."""
         return self.mean
-
-
-def rows_side_by_side(
-    families: Sequence[Family], parameters: Parameters, rng: np.random.Generator
-) -> np.ndarray:
-    """Draw one row for each drawn cluster, family after family; each takes its share of the parameters."""
-    rows, rest = [], parameters
-    for one in families:
-        taken = len(one.sample_parameters(0, rng))
-        rows.append(one.sample_rows(rest[:taken], rng))
-        rest = rest[taken:]
-    return np.hstack(rows)
 
 
 def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:

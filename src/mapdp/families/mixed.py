@@ -17,9 +17,9 @@ from mapdp.compiled.handles import Handle, handle
 from mapdp.compiled.lanes import whole_lanes
 from mapdp.data.checks import Names, column_name
 from mapdp.families import verbs
-from mapdp.families.base import NO_SCRATCH, Bank, Family, Parameters, rows_side_by_side
+from mapdp.families.base import NO_SCRATCH, Bank, Family, Parameters
 from mapdp.families.columns import Sums, new_columns, put, side_by_side, sums_of
-from mapdp.families.pairs import paired, written_banks, written_scratch
+from mapdp.families.pairs import paired, rows_side_by_side, written_banks, written_scratch
 
 
 class MixedBank(NamedTuple):
@@ -89,7 +89,7 @@ class Mixed(Family):
         """Return what a family says of each column by itself: the same model, where it has columns."""
         if isinstance(family, cls):
             return family
-        return cls([family.column(j) for j in range(family.n_features)])
+        return cls([family.column(j) for j in range(family.n_described)])
 
     @property
     def n_features(self) -> int:

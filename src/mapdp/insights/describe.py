@@ -124,6 +124,9 @@ def _typical(prior: Family, sums: Sums, column: Column) -> str:
     n, tally = float(sums.n[0]), sums.tallies[0]
     if n == 0:
         return "no values"
+    words = prior.in_words(sums)
+    if words is not None:
+        return words
     if len(tally):
         return _typical_level(prior, tally, column)
     mean, spread = float(sums.total[0] / n), 0.0

@@ -85,7 +85,7 @@ def _check_family(family: Family, schema: Schema) -> None:
     """Raise unless the family is about the used columns, and its bank needs little room for each."""
     n_columns, n_used = family.n_features, len(schema.used)
     _require(n_columns == n_used, f"its family has {n_columns} columns and its schema {n_used}")
-    _require(np.shape(family.origin) == (n_columns,), "its family has no origin")
+    _require(np.shape(family.origin) == (family.n_cells,), "its family has no origin")
     heights = sum(len(w) * len(levels) for levels, w in _curves(family))
     _require(heights <= _MOST_HEIGHTS, "its ordered columns have too many levels")
     for place, j in enumerate(schema.used if family.has_columns else ()):
@@ -220,7 +220,10 @@ def _check_samples(model: Any) -> None:
 
 
 def _check_rows(rows: np.ndarray, n_rows: int, family: Family) -> None:
-    _require(rows.dtype == np.float64 and rows.shape == (n_rows, family.n_features), "its rows are others")
+    _require(rows.dtype == np.float64 and rows.shape == (n_rows, family.n_cells), "its rows are others")
+    if family.is_whole:
+        _require(np.isfinite(rows).all(), "its rows are not finite")
+        return
     cells = np.where(np.isnan(rows), 0.0, rows) if family.has_columns else rows
     again = family.encode(family.decode(cells))
     _require(np.allclose(again, cells, rtol=1e-6, atol=1e-6), "its rows are not the family's")

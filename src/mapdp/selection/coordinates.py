@@ -16,6 +16,8 @@ MANY = 100  # columns: a covariance matrix of more takes longer than it tells
 
 def rows_to_guess_by(family: Family, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
     """Return numbers without gaps; rows that are alike under the family have numbers that are."""
+    if family.is_whole:
+        return gaps_filled_by_means(numbers)
     if not isinstance(family, Gaussian | SharedGaussian):
         return gaps_filled_by_means(encoded)
     filled = gaps_filled_by_means(numbers)
