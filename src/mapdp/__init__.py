@@ -9,6 +9,7 @@ from mapdp.engine.trace import Step
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.refine import refine
 from mapdp.families import (
     AnyLikelihood,
     Bernoulli,
@@ -76,6 +77,7 @@ __all__ = [
     "log_joint",
     "log_pseudo_likelihood",
     "plots",
+    "refine",
     "sample_crp",
     "sample_mixture",
     "save",

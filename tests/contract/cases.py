@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mapdp import (
+    AnyLikelihood,
     Bernoulli,
     Binomial,
     Categorical,
@@ -25,6 +26,7 @@ from mapdp import (
     Product,
     SharedGaussian,
     SphericalGaussian,
+    grid,
 )
 from mapdp.families.base import Family
 
@@ -118,6 +120,25 @@ TABLE = Mixed(
 RARE_TABLE = Mixed([FIXED.column(1), EXPONENTIAL.column(0), POISSON.column(1), DIAGONAL.column(0)])
 
 
+def laplace(rows, parameters):
+    """Two columns of Laplace noise around one centre: not conjugate to anything."""
+    centre, width = parameters.T
+    return -np.abs(rows[:, :, None] - centre).sum(axis=1) / width - 2.0 * np.log(2.0 * width)
+
+
+def laplace_rows(parameters, rng):
+    return rng.laplace(parameters[:, :1], parameters[:, 1:], size=(len(parameters), 2))
+
+
+def _laplace(rng, n):
+    return rng.laplace(4.0 * rng.integers(0, 2, size=(n, 1)), 0.7, size=(n, 2))
+
+
+ANY = AnyLikelihood(
+    laplace, grid([-3.0, 0.3], [7.0, 3.0], [11, 4]), np.tile(np.linspace(-2.0, 0.0, 4), 11), laplace_rows, n_columns=2
+)
+
+
 def _table(rng, n):
     counts = [_trials(rng, n)[:, 2:], _counts(rng, n)[:, :1]]
     real = _real(rng, n)
@@ -149,6 +170,7 @@ FAMILIES = [
     Case("rounded full", dataclasses.replace(FULL, resolution=[0.5, 0.0, 1.0]), _real),
     Case("rounded spherical", dataclasses.replace(SPHERICAL, resolution=[0.5, 0.0, 1.0]), _real),
     Case("shared", SHARED, _real),
+    Case("candidates", ANY, _laplace),
 ]
 PROCESSES = {
     "dp": DirichletProcess(0.7),

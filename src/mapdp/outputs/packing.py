@@ -5,6 +5,7 @@ used once, nesting has a limit, and the fields of a record must have the types t
 """
 
 import dataclasses
+import inspect
 import types
 import typing
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from mapdp import families
 from mapdp.data.columns import Column, Schema
 from mapdp.engine.trace import Chains, Init, Step
 from mapdp.families import Product
+from mapdp.outputs.functions import function_at, path_of
 from mapdp.partitions import process
 from mapdp.sampling.diagnostics import RafteryLewis
 from mapdp.selection.alpha import Tried
@@ -45,6 +47,8 @@ def packed(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
         return value.item()
     if isinstance(value, type) and value in _FAMILIES.values():
         return {"class": value.__name__}
+    if inspect.isfunction(value):
+        return {"function": path_of(value)}
     fields = _fields(value)
     if fields is not None:
         parts = {field: packed(getattr(value, field), f"{name}.{field}", tensors) for field in fields}
@@ -100,6 +104,9 @@ def _unpacked_alone(what: str, value: Any, tensors: dict[str, np.ndarray], depth
     """Return a tensor, a class, a dict or a tuple."""
     if what == "tensor":
         return tensors.pop(value).copy()  # once: many copies of one would fill the memory
+    if what == "function":
+        check_is_a("function", value, str)
+        return function_at(value)
     if what == "class":
         return _FAMILIES[value]
     if what == "words":
