@@ -135,7 +135,11 @@ def _laplace(rng, n):
 
 
 ANY = AnyLikelihood(
-    laplace, grid([-3.0, 0.3], [7.0, 3.0], [11, 4]), np.tile(np.linspace(-2.0, 0.0, 4), 11), laplace_rows, n_columns=2
+    laplace,
+    grid([-3.0, 0.3], [7.0, 3.0], [11, 4]),
+    np.tile(np.linspace(-2.0, 0.0, 4), 11),
+    laplace_rows,
+    n_columns=2,
 )
 
 

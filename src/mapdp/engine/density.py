@@ -28,7 +28,7 @@ def reduced_scores(
         return reduce(_scores_with_gaps(rows, weights, families))
     log_join = np.full(whole_lanes(len(weights)), -np.inf)
     log_join[: len(weights)] = weights
-    chairs, work = family.handle(bank), new_workspace(family, 0)
+    chairs, work = family.handle(bank), new_workspace(family, 0, rows.shape[1])
     step = max(1, _CHUNK_CELLS // len(weights))
     out, reduced = np.empty((min(step, len(rows)), len(log_join))), []
     for begin in range(0, len(rows), step):

@@ -59,7 +59,7 @@ class TableReader(NamedTuple):
         if family.has_columns:
             family = Mixed.of(family) if gaps or counted is not None else family
         elif family.is_whole:
-            gaps = False  # it says itself what a gap means
+            family, gaps = family.fitting(numbers), False  # it says itself what a gap means
         elif gaps:
             self._check_fills_gaps(family)
             return Reading(schema, family, numbers, numbers, gaps, schema.log_units(numbers))

@@ -13,6 +13,7 @@ from mapdp.families.gaussian.spherical import SphericalGaussian
 from mapdp.families.grid.any_likelihood import AnyLikelihood, grid
 from mapdp.families.levels.bernoulli import Bernoulli
 from mapdp.families.levels.categorical import Categorical
+from mapdp.families.levels.multinomial import Multinomial
 from mapdp.families.levels.ordered import Ordered
 from mapdp.families.mixed import Mixed
 from mapdp.families.product import Product
@@ -31,6 +32,7 @@ __all__ = [
     "Geometric",
     "LogNormal",
     "Mixed",
+    "Multinomial",
     "NegativeBinomial",
     "Ordered",
     "Poisson",

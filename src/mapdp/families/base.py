@@ -17,7 +17,6 @@ from mapdp.families import verbs
 from mapdp.families.columns import Sums, new_columns, sums_of
 
 SCALE_HINT = "1.0 is the paper's choice, smaller values look for tighter clusters."
-_REACH = 1e12  # prior widths from the prior mean: beyond, exact sums of squares lose the digits of a width
 _ADDRESSES: MutableMapping["Family", np.ndarray] = weakref.WeakKeyDictionary()  # of verbs in machine code
 NO_SCRATCH = np.zeros((0, LANES))  # of a family whose verbs need none
 Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
@@ -42,7 +41,9 @@ class Family:
 
     has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
-    is_whole = False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
+    is_whole = (
+        False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
+    )
 
     @property
     def n_features(self) -> int:
@@ -53,6 +54,10 @@ class Family:
     def n_cells(self) -> int:
         """Return the number of cells of an encoded row."""
         return self.n_features
+
+    def fitting(self, X: np.ndarray) -> Self:
+        """Return this family with what it has to know of the rows it will encode; it is the same model."""
+        return self
 
     @property
     def n_described(self) -> int:
@@ -248,36 +253,6 @@ class Family:
         for x in self.encode(rows):
             verbs.insert(bank, 0, x - self.origin, scratch)
         return bank
-
-
-class Located(Family):
-    """A family whose rows are measured from its prior mean."""
-
-    mean: np.ndarray
-
-    @property
-    def widths(self) -> np.ndarray:
-        """Return the prior width of a cluster in each column."""
-        raise NotImplementedError
-
-    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
-        """Check that all cells are finite, and near enough to the prior mean to be told apart."""
-        checks.finite(X, names)
-        kind, reach = type(self).__name__, np.minimum(_REACH * self.widths, checks.LARGEST_SQUARED)
-        rule = f"{kind} columns must be within {_REACH:.0e} prior widths of the prior mean"
-        hint = f"family={kind} makes a prior from the rows; a single such number may stand for missing."
-        checks.within(X, self.mean, reach, rule, hint, names)
-        return X
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return len(self.mean)
-
-    @property
-    def origin(self) -> np.ndarray:
-        """Rows are measured from the prior mean."""
-        return self.mean
 
 
 def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:

@@ -100,7 +100,9 @@ class AnyLikelihood(Family):
     @classmethod
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """There is no recipe: candidates are the user's."""
-        raise TypeError("AnyLikelihood has no prior of its own. Hint: give AnyLikelihood(log_density, ...).")
+        raise TypeError(
+            "AnyLikelihood has no prior of its own. Hint: give AnyLikelihood(log_density, ...)."
+        )
 
     @property
     def n_features(self) -> int:
@@ -205,7 +207,9 @@ class AnyLikelihood(Family):
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Draw n independent rows from the predictive density."""
         if self.draw is None:
-            raise ValueError("AnyLikelihood cannot draw rows. Hint: give draw=, a function of parameters, rng.")
+            raise ValueError(
+                "AnyLikelihood cannot draw rows. Hint: give draw=, a function of parameters, rng."
+            )
         chosen = rng.choice(len(self.parameters), size=n, p=np.exp(self.log_weight))
         return np.asarray(self.draw(self.parameters[chosen], rng), dtype=np.float64).reshape(n, -1)
 

@@ -171,9 +171,7 @@ def log_predictive(bank, x, n_chairs, scores, scratch):
     density, last = scratch[0], x.shape[0]
     best = highest_of(x, 0, last)
     fill_densities(x, 0, last, best, density)
-    add_scores(
-        bank, bank.prior.log_weight, x, density, 0, last, best, n_chairs, scores, bank.log_total
-    )
+    add_scores(bank, bank.prior.log_weight, x, density, 0, last, best, n_chairs, scores, bank.log_total)
 
 
 @verbs.log_leave_one_out.on(CandidateBank)
