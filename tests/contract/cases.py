@@ -9,16 +9,19 @@ import pytest
 from mapdp import (
     AnyLikelihood,
     Bernoulli,
+    Beta,
     Binomial,
     Categorical,
     DiagonalGaussian,
     DirichletProcess,
     Exponential,
     FixedGaussian,
+    Gamma,
     Gaussian,
     LogNormal,
     Mixed,
     MixtureOfFiniteMixtures,
+    Multinomial,
     NegativeBinomial,
     Ordered,
     PitmanYor,
@@ -26,6 +29,9 @@ from mapdp import (
     Product,
     SharedGaussian,
     SphericalGaussian,
+    StudentT,
+    VonMises,
+    Weibull,
     grid,
 )
 from mapdp.families.base import Family
@@ -176,6 +182,32 @@ FAMILIES = [
     Case("shared", SHARED, _real),
     Case("candidates", ANY, _laplace),
 ]
+GRID = Mixed(
+    [
+        StudentT([grid([-2.0, 0.5, 3.0], [6.0, 2.0, 5.0], [5, 2, 2])]),
+        Gamma([grid([0.5, 1.0], [30.0, 8.0], [4, 3], log=True)], [np.linspace(-1.0, 0.0, 12)]),
+        Weibull([grid([0.5, 0.7], [30.0, 4.0], [4, 3], log=True)]),
+        Beta([grid([0.1, 2.0], [0.9, 20.0], [4, 3])]),
+        VonMises([grid([-3.0, 0.5], [2.5, 9.0], [5, 2])]),
+    ]
+)
+
+
+def _grid_table(rng, n):
+    group, times = rng.integers(0, 2, size=(n, 1)), _times(rng, n)
+    shares = rng.beta(np.where(group == 1, 8.0, 2.0), 4.0)
+    return np.hstack([_real(rng, n)[:, :1], times, shares, rng.vonmises(3.0 * group, 4.0)])
+
+
+def _documents(rng, n):
+    shares = np.where(rng.integers(0, 2, size=(n, 1)) == 1, [0.7, 0.1, 0.1, 0.05, 0.05], 0.2)
+    return rng.multinomial(20, shares).astype(float)
+
+
+MORE = [  # whose verbs are tested; they share all else with those above
+    Case("grid columns", GRID, _grid_table),
+    Case("multinomial", Multinomial([0.5, 1.0, 2.0, 0.3, 1.0], total=20), _documents),
+]
 PROCESSES = {
     "dp": DirichletProcess(0.7),
     "pitman-yor": PitmanYor(0.7, 0.4),
@@ -184,5 +216,6 @@ PROCESSES = {
 }
 
 over_families = pytest.mark.parametrize("case", FAMILIES, ids=[case.name for case in FAMILIES])
+over_likelihoods = pytest.mark.parametrize("case", FAMILIES + MORE, ids=[c.name for c in FAMILIES + MORE])
 over_processes = pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES)
 over_gaussians = pytest.mark.parametrize("case", FAMILIES[:2], ids=["diagonal", "full"])

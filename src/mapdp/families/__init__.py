@@ -11,6 +11,11 @@ from mapdp.families.gaussian.log_normal import LogNormal
 from mapdp.families.gaussian.shared import SharedGaussian
 from mapdp.families.gaussian.spherical import SphericalGaussian
 from mapdp.families.grid.any_likelihood import AnyLikelihood, grid
+from mapdp.families.grid.beta import Beta
+from mapdp.families.grid.gamma import Gamma
+from mapdp.families.grid.student_t import StudentT
+from mapdp.families.grid.von_mises import VonMises
+from mapdp.families.grid.weibull import Weibull
 from mapdp.families.levels.bernoulli import Bernoulli
 from mapdp.families.levels.categorical import Categorical
 from mapdp.families.levels.multinomial import Multinomial
@@ -22,12 +27,14 @@ from mapdp.families.row_blocks import Blocks
 __all__ = [
     "AnyLikelihood",
     "Bernoulli",
+    "Beta",
     "Binomial",
     "Blocks",
     "Categorical",
     "DiagonalGaussian",
     "Exponential",
     "FixedGaussian",
+    "Gamma",
     "Gaussian",
     "Geometric",
     "LogNormal",
@@ -39,4 +46,8 @@ __all__ = [
     "Product",
     "SharedGaussian",
     "SphericalGaussian",
+    "StudentT",
+    "VonMises",
+    "Weibull",
+    "grid",
 ]

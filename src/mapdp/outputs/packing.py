@@ -26,7 +26,9 @@ from mapdp.selection.structure import TriedModel
 _RECORDS: dict[str, Any] = {
     kind.__name__: kind for kind in (Chains, Column, Init, RafteryLewis, Schema, Step, Tried, TriedModel)
 }
-_FAMILIES: dict[str, Any] = {name: getattr(families, name) for name in families.__all__ if name != "Blocks"}
+_FAMILIES: dict[str, Any] = {
+    name: getattr(families, name) for name in families.__all__ if name not in ("Blocks", "grid")
+}
 _PROCESSES: dict[str, Any] = {
     kind.__name__: kind for kind in (process.PitmanYor, process.MixtureOfFiniteMixtures)
 }

@@ -89,31 +89,31 @@ def fill_densities(x, first, last, best, density):
 
 
 @inlined
-def log_mean_exactly(log_weight, log_like, x, first, last, k):
-    """Return the log of the sum of weights times densities, for the chairs of one lane."""
-    best = spread(-np.inf)
-    for g in range(first, last):
-        best = larger(best, load(log_like[g], k) + (log_weight[g] + x[g]))
+def product(chance, density, first, last, k):
+    """Return the sum of probabilities times densities, for the chairs of one lane."""
     total = spread(0.0)
     for g in range(first, last):
-        nats = load(log_like[g], k) + (log_weight[g] + x[g]) - best
-        total += exp(larger(nats, spread(_NEGLIGIBLE)))
-    return best + log(total)
+        total += load(chance[g], k) * density[g]
+    return total
 
 
 @inlined
-def add_scores(bank, log_weight, x, density, first, last, best, n_chairs, scores, log_total):
-    """Add to the scores the log predictive of a row with log densities x; their highest is `best`."""
-    chance, log_like = bank.chance, bank.log_like
-    for k in range(0, n_chairs, LANES):
-        total = spread(0.0)
-        for g in range(first, last):
-            total += load(chance[g], k) * density[g]
-        if largest(spread(0.0) - total) > -_FAINT:
-            exactly = log_mean_exactly(log_weight, log_like, x, first, last, k)
-            store(scores, k, load(scores, k) + exactly - load(log_total, k))
-        else:
-            store(scores, k, load(scores, k) + log(total) + best)
+def is_faint(total):
+    """Say whether a sum of one of these chairs is so small that neglected candidates might matter."""
+    return largest(spread(0.0) - total) > -_FAINT
+
+
+@inlined
+def log_sums(log_weight, log_like, x, times, first, last, k):
+    """Return the log of the sum of weights times densities to the power of `times`, for one lane."""
+    best = spread(-np.inf)
+    for g in range(first, last):
+        best = larger(best, load(log_like[g], k) + (log_weight[g] + times * x[g]))
+    total = spread(0.0)
+    for g in range(first, last):
+        nats = load(log_like[g], k) + (log_weight[g] + times * x[g]) - best
+        total += exp(larger(nats, spread(_NEGLIGIBLE)))
+    return best + log(total)
 
 
 @inlined
@@ -168,10 +168,16 @@ def refresh(bank, k):
 
 @verbs.log_predictive.on(CandidateBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
-    density, last = scratch[0], x.shape[0]
+    density, last, weight = scratch[0], x.shape[0], bank.prior.log_weight
     best = highest_of(x, 0, last)
     fill_densities(x, 0, last, best, density)
-    add_scores(bank, bank.prior.log_weight, x, density, 0, last, best, n_chairs, scores, bank.log_total)
+    for k in range(0, n_chairs, LANES):
+        total = product(bank.chance, density, 0, last, k)
+        if is_faint(total):
+            with_row = log_sums(weight, bank.log_like, x, 1.0, 0, last, k)
+            store(scores, k, load(scores, k) + with_row - load(bank.log_total, k))
+        else:
+            store(scores, k, load(scores, k) + log(total) + best)
 
 
 @verbs.log_leave_one_out.on(CandidateBank)

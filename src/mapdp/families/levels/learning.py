@@ -15,7 +15,6 @@ _SPREAD = 2.0  # standard deviation of the log concentration
 _FARTHEST = 9.0  # |log concentration|: beyond, clusters are pure or all alike for any table
 _GRID = 19  # log concentrations that are tried first: one for each nat
 _HALVINGS = 36  # of the bracket around the best of them, by the golden section
-_MOST_STEPS = 1000  # of EM
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
@@ -89,23 +88,3 @@ def log_hyperprior_of(pseudo_counts: Sequence[np.ndarray], middle: float = 0.0) 
     """Return the log density of the pseudo-counts of columns."""
     totals = np.log([weights.sum() for weights in pseudo_counts])
     return float(-0.5 * ((totals - middle) ** 2).sum() / _SPREAD**2)
-
-
-def learned_curve_weights(
-    log_likelihood: np.ndarray, log_weight: np.ndarray, least_gain: float
-) -> np.ndarray:
-    """Return log prior weights of curves, by EM; log_likelihood is (K, G) for clusters and curves.
-
-    The hyperprior is one more cluster that all curves describe equally well.
-    """
-    flat, before = 1.0 / len(log_weight), -np.inf
-    for _ in range(_MOST_STEPS):
-        log_posterior = log_likelihood + log_weight
-        log_marginal = np.logaddexp.reduce(log_posterior, axis=1)
-        value = log_marginal.sum() + log_weight.mean()
-        if value - before <= least_gain:
-            break
-        before, log_posterior = value, log_posterior - log_marginal[:, None]
-        shares = np.exp(log_posterior).sum(axis=0) + flat
-        log_weight = np.log(shares / shares.sum())
-    return log_weight
