@@ -137,7 +137,7 @@ class Mixed(Family):
 
     def _rooms(self) -> list[np.ndarray]:
         """Return the working space of each kind of columns."""
-        is_grid = [issubclass(kind, GridColumns) for kind, _ in self._kinds]
+        is_grid = [kind is GridColumns for kind, _ in self._kinds]
         pairs = zip(is_grid, self._kinds, strict=True)
         return [room_for(prior) if one else NO_SCRATCH for one, (_, prior) in pairs]
 

@@ -1,21 +1,13 @@
 """Clusters of shares between 0 and 1: Beta densities whose two parameters are unknown."""
 
-import math
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.special import betaln
 
 from mapdp.data import checks
+from mapdp.families.grid.densities import BETA
 from mapdp.families.grid.family import GridFamily, centres_of, combined
-from mapdp.families.grid.grid_columns import GridColumns, features_of_cell, keeps_grid
 
 _STRENGTHS = np.geomspace(1.0, 1000.0, 10)  # as of so many cells: from a valley to a narrow peak
-
-
-@keeps_grid
-class BetaColumns(GridColumns):
-    """Columns of shares."""
 
 
 class Beta(GridFamily):
@@ -37,7 +29,7 @@ class Beta(GridFamily):
     True
     """
 
-    columns_type: ClassVar[Any] = BetaColumns
+    kind = BETA
     names = ("mean", "strength")
 
     def _check_candidates(self, every: np.ndarray) -> None:
@@ -80,8 +72,3 @@ class Beta(GridFamily):
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Return shares as they are; 0 stands for none."""
         return np.where(X == 0.0, 0.5, X)
-
-
-@features_of_cell.on(BetaColumns)
-def _features(bank, v):
-    return math.log(v), math.log1p(-v)

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from mapdp.data import checks
 from mapdp.families.base import Family, Parameters
 from mapdp.families.columns import Sums, sums_of
-from mapdp.families.grid.grid_columns import GridPrior, grid_prior, room_for
+from mapdp.families.grid.grid_columns import GridColumns, GridPrior, grid_prior, room_for
 from mapdp.families.weights import learned_weights
 
 N_CENTRES = 48  # quantiles of a column that clusters may be centred at
@@ -23,6 +23,8 @@ class GridFamily(Family):
     Subclasses say what the candidates of a column are, by default, and what density each stands for.
     """
 
+    columns_type: ClassVar[Any] = GridColumns
+    kind: ClassVar[int] = -1  # number of the compiled density
     names: ClassVar[tuple[str, ...]] = ()  # of the parameters
 
     candidates: Sequence[np.ndarray]
@@ -127,8 +129,9 @@ class GridFamily(Family):
     @classmethod
     def column_prior(cls, columns: Sequence[Self], place: np.ndarray) -> GridPrior:
         """Return the prior of such columns, alone or in a mixed table."""
-        coefficients = [cls.coefficients(one.candidates[0]) for one in columns]
-        return grid_prior([one.weights[0] for one in columns], coefficients, place)
+        coefficients = [one.coefficients(one.candidates[0]) for one in columns]
+        weights = [one.weights[0] for one in columns]
+        return grid_prior([one.kind for one in columns], weights, coefficients, place)
 
     def scratch(self) -> np.ndarray:
         """Return room for the densities of a row."""

@@ -1,21 +1,13 @@
 """Clusters of positive numbers under Gamma densities of unknown shape: waiting times, amounts."""
 
-import math
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.special import gammaln
 
 from mapdp.data import checks
+from mapdp.families.grid.densities import GAMMA
 from mapdp.families.grid.family import GridFamily, centres_of, combined
-from mapdp.families.grid.grid_columns import GridColumns, features_of_cell, keeps_grid
 
 _SHAPES = np.geomspace(0.5, 500.0, 10)  # coefficients of variation from 1.4 to 0.04
-
-
-@keeps_grid
-class GammaColumns(GridColumns):
-    """Columns of positive numbers."""
 
 
 class Gamma(GridFamily):
@@ -36,7 +28,7 @@ class Gamma(GridFamily):
     True
     """
 
-    columns_type: ClassVar[Any] = GammaColumns
+    kind = GAMMA
     names = ("mean", "shape")
 
     @classmethod
@@ -73,8 +65,3 @@ class Gamma(GridFamily):
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Return numbers as they are; 0 stands for none."""
         return np.where(X == 0.0, 1.0, X)
-
-
-@features_of_cell.on(GammaColumns)
-def _features(bank, v):
-    return math.log(v), v

@@ -1,16 +1,14 @@
 """Columns whose parameters are one of a grid of candidates, alone, in mixed tables and with gaps.
 
-A kind of column says what its log density is for one candidate (`log_candidate`) in terms of two numbers that
-it makes of a cell (`features_of_cell`); all other verbs are written here, once. A chair's tally holds the log
-likelihood of each candidate.
+A chair's tally holds the log likelihood of each candidate, whatever the density is (`densities.py`).
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.compiled.jit import inlined, verb
+from mapdp.compiled.jit import inlined
 from mapdp.compiled.lanes import LANES, larger, load, spread, store, sum_of, whole_lanes
 from mapdp.compiled.special import exp, log
 from mapdp.families import verbs
@@ -25,6 +23,7 @@ from mapdp.families.grid.candidate_bank import (
     log_sums,
     product,
 )
+from mapdp.families.grid.densities import features_of, log_density_of
 
 _NEGLIGIBLE = -700.0  # nats below the best candidate, beyond which one adds nothing
 _N_COEFFICIENTS = 4
@@ -36,24 +35,30 @@ class GridPrior(NamedTuple):
     place: np.ndarray  # (D,) cell of a row
     first: np.ndarray  # (D + 1,) where a column's candidates begin
     log_weight: np.ndarray  # (G,) log prior probability
-    a: np.ndarray  # (G,) what `log_candidate` reads
+    a: np.ndarray  # (G,) what the density reads
     b: np.ndarray  # (G,)
     c: np.ndarray  # (G,)
     d: np.ndarray  # (G,)
+    kind: np.ndarray  # (D,) number of the density
 
 
+@keeps_tallies
 class GridColumns(TallyColumns):
-    """Columns on a grid; each kind has a subclass of its own."""
+    """Columns on a grid, of all kinds."""
 
 
 def grid_prior(
-    log_weights: Sequence[np.ndarray], coefficients: Sequence[np.ndarray], place: np.ndarray
+    kinds: Sequence[int],
+    log_weights: Sequence[np.ndarray],
+    coefficients: Sequence[np.ndarray],
+    place: np.ndarray,
 ) -> GridPrior:
     """Return the prior of columns; coefficients are (G, 4) for each."""
     first = beginnings([whole_lanes(len(one)) for one in log_weights])
     weights = [_padded(one, NO_CANDIDATE) for one in log_weights]
     parts = [[_padded(one[:, i], one[0, i]) for one in coefficients] for i in range(_N_COEFFICIENTS)]
-    return GridPrior(place, first, *[np.concatenate([NOTHING, *part]) for part in (weights, *parts)])
+    arrays = [np.concatenate([NOTHING, *part]) for part in (weights, *parts)]
+    return GridPrior(place, first, *arrays, kind=np.array(kinds, dtype=np.int64))
 
 
 def _padded(numbers: np.ndarray, filler: float) -> np.ndarray:
@@ -66,47 +71,14 @@ def room_for(prior: GridPrior) -> np.ndarray:
     return np.zeros((3, max(len(prior.log_weight), LANES)))
 
 
-@verb
-def features_of_cell(bank, v):
-    """Return the two numbers by which a cell enters its log density."""
-
-
-@verb
-def log_candidate(bank, a, b, c, d, t, u):
-    """Return the log density of a cell with features t and u for candidates with these coefficients."""
-
-
-def keeps_grid(kind: Any) -> Any:
-    """Register the verbs of a bank of columns on a grid (a class decorator)."""
-    keeps_tallies(kind)
-    row_verbs: dict[Any, Any] = {
-        log_candidate: linear,
-        verbs.insert: _insert,
-        verbs.remove: _remove,
-        verbs.log_predictive: _log_predictive,
-        verbs.log_leave_one_out: _log_leave_one_out,
-        verbs.refresh_column: _refresh_column,
-        verbs.score_cell: _score_cell,
-        verbs.log_marginal_of_column: _log_marginal_of_column,
-    }
-    for one, implementation in row_verbs.items():
-        one.on(kind)(implementation)
-    return kind
-
-
-def linear(bank, a, b, c, d, t, u):
-    """Return the log density of an exponential family."""
-    return a + b * t + c * u
-
-
 @inlined
 def _fill_logs(bank, j, v, logs):
     """Work out the log density of a cell under each candidate of column j."""
-    prior = bank.prior
-    t, u = features_of_cell(bank, v)
+    prior, kind = bank.prior, bank.prior.kind[j]
+    t, u = features_of(kind, v)
     for g in range(prior.first[j], prior.first[j + 1], LANES):
         a, b, c, d = load(prior.a, g), load(prior.b, g), load(prior.c, g), load(prior.d, g)
-        store(logs, g, log_candidate(bank, a, b, c, d, t, u))
+        store(logs, g, log_density_of(kind, a, b, c, d, t, u))
 
 
 @inlined
@@ -121,14 +93,17 @@ def _add(bank, k, x, sign, scratch):
                 bank.tally[g, k] += sign * logs[g]
 
 
+@verbs.insert.on(GridColumns)
 def _insert(bank, k, x, scratch):
     _add(bank, k, x, 1.0, scratch)
 
 
+@verbs.remove.on(GridColumns)
 def _remove(bank, k, x, scratch):
     _add(bank, k, x, -1.0, scratch)
 
 
+@verbs.refresh_column.on(GridColumns)
 def _refresh_column(bank, j, k):
     prior = bank.prior
     fill_chances(prior.log_weight, bank.tally, prior.first[j], prior.first[j + 1], k, bank.log_chance)
@@ -149,6 +124,7 @@ def _score(bank, first, last, logs, density, n_chairs, scores):
             store(scores, k, load(scores, k) + log(total) + best)
 
 
+@verbs.log_predictive.on(GridColumns)
 def _log_predictive(bank, x, n_chairs, scores, scratch):
     prior = bank.prior
     for j in range(bank.n.shape[0]):
@@ -167,6 +143,7 @@ def _log_total(logs, first, last):
     return best + log(sum_of(total))
 
 
+@verbs.log_leave_one_out.on(GridColumns)
 def _log_leave_one_out(bank, k, x, scratch):
     prior, logs, all_cells, others, total = bank.prior, scratch[0], scratch[1], scratch[2], 0.0
     for j in range(bank.n.shape[0]):
@@ -181,27 +158,29 @@ def _log_leave_one_out(bank, k, x, scratch):
 
 
 @inlined
-def _log_density(bank, g, t, u):
+def _log_density(prior, kind, g, t, u):
     """Return the log density of a cell with these features for candidate g."""
-    prior = bank.prior
-    return log_candidate(bank, prior.a[g], prior.b[g], prior.c[g], prior.d[g], t, u)
+    return log_density_of(kind, prior.a[g], prior.b[g], prior.c[g], prior.d[g], t, u)
 
 
+@verbs.score_cell.on(GridColumns)
 def _score_cell(bank, j, v, n_chairs, scores):
     """Score one cell without working space, for explanations."""
     prior, weight, tally = bank.prior, bank.prior.log_weight, bank.tally
     first, last = prior.first[j], prior.first[j + 1]
-    t, u = features_of_cell(bank, v)
+    kind = prior.kind[j]
+    t, u = features_of(kind, v)
     for k in range(n_chairs):
         best, total = -np.inf, 0.0
         for g in range(first, last):
-            best = max(best, weight[g] + tally[g, k] + _log_density(bank, g, t, u))
+            best = max(best, weight[g] + tally[g, k] + _log_density(prior, kind, g, t, u))
         for g in range(first, last):
-            nats = weight[g] + tally[g, k] + _log_density(bank, g, t, u) - best
+            nats = weight[g] + tally[g, k] + _log_density(prior, kind, g, t, u) - best
             total += exp(max(nats, _NEGLIGIBLE))
         scores[k] += best + log(total) - log_sum(weight, tally, first, last, k)
 
 
+@verbs.log_marginal_of_column.on(GridColumns)
 def _log_marginal_of_column(bank, j, k):
     prior = bank.prior
     return log_sum(prior.log_weight, bank.tally, prior.first[j], prior.first[j + 1], k)

@@ -1,22 +1,14 @@
 """Clusters of measurements with heavy tails: an outlier neither widens a cluster nor makes one of its own."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.special import gammaln
 
-from mapdp.compiled.special import log
+from mapdp.families.grid.densities import STUDENT_T
 from mapdp.families.grid.family import GridFamily, centres_of, combined
-from mapdp.families.grid.grid_columns import GridColumns, features_of_cell, keeps_grid, log_candidate
 
 _DOF = 4.0  # the usual choice for robust measurements: Lange, Little and Taylor (1989)
 _FACTOR = 1.6  # between neighbouring scales
 _N_SCALES = 9  # of clusters: from twice the spread of the table to about a twentieth of it
-
-
-@keeps_grid
-class StudentTColumns(GridColumns):
-    """Columns of measurements with heavy tails."""
 
 
 class StudentT(GridFamily):
@@ -38,7 +30,7 @@ class StudentT(GridFamily):
     True
     """
 
-    columns_type: ClassVar[Any] = StudentTColumns
+    kind = STUDENT_T
     names = ("centre", "scale", "dof")
 
     @classmethod
@@ -68,14 +60,3 @@ class StudentT(GridFamily):
         """Draw a cell for each candidate."""
         centre, scale, dof = candidates.T
         return centre + scale * rng.standard_t(dof)
-
-
-@features_of_cell.on(StudentTColumns)
-def _features(bank, v):
-    return v, 0.0
-
-
-@log_candidate.on(StudentTColumns)
-def _log_candidate(bank, a, b, c, d, t, u):
-    z = (t - b) * c
-    return a - d * log(1.0 + z * z)

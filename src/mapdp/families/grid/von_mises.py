@@ -1,22 +1,16 @@
 """Clusters of angles, and of what goes round: times of day, days of the year."""
 
-import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import i0e, ive
 
 from mapdp.data import checks
+from mapdp.families.grid.densities import VON_MISES
 from mapdp.families.grid.family import GridFamily, combined
-from mapdp.families.grid.grid_columns import GridColumns, features_of_cell, keeps_grid
 
 _ANGLES = np.linspace(-np.pi, np.pi, 72, endpoint=False)  # five degrees apart
 _FOCI = np.geomspace(0.1, 500.0, 12)  # from nearly even to a standard deviation of 2.6 degrees
-
-
-@keeps_grid
-class VonMisesColumns(GridColumns):
-    """Columns of angles."""
 
 
 class VonMises(GridFamily):
@@ -37,7 +31,7 @@ class VonMises(GridFamily):
     True
     """
 
-    columns_type: ClassVar[Any] = VonMisesColumns
+    kind = VON_MISES
     names = ("angle", "focus")
 
     @classmethod
@@ -80,8 +74,3 @@ class VonMises(GridFamily):
         hint = "np.radians turns degrees into radians, hours * 2 * np.pi / 24 times of day."
         checks.every_cell(X, np.abs(X) <= 2.0 * np.pi + 1e-9, rule, hint, names)
         return X
-
-
-@features_of_cell.on(VonMisesColumns)
-def _features(bank, v):
-    return math.cos(v), math.sin(v)

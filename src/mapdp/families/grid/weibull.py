@@ -1,24 +1,13 @@
 """Clusters of waiting times whose hazard rises or falls: Weibull densities of unknown shape."""
 
-import math
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.special import gamma
 
-from mapdp.compiled.lanes import larger
-from mapdp.compiled.special import exp
+from mapdp.families.grid.densities import WEIBULL
 from mapdp.families.grid.family import centres_of, combined
 from mapdp.families.grid.gamma import Gamma
-from mapdp.families.grid.grid_columns import GridColumns, features_of_cell, keeps_grid, log_candidate
 
 _SHAPES = np.geomspace(0.5, 30.0, 10)  # coefficients of variation from 2.2 to 0.04
-_FARTHEST = 18.0  # log of (x / scale)^shape: beyond, a number is as good as impossible
-
-
-@keeps_grid
-class WeibullColumns(GridColumns):
-    """Columns of waiting times."""
 
 
 class Weibull(Gamma):
@@ -39,7 +28,7 @@ class Weibull(Gamma):
     True
     """
 
-    columns_type: ClassVar[Any] = WeibullColumns
+    kind = WEIBULL
     names = ("scale", "shape")
 
     @classmethod
@@ -65,14 +54,3 @@ class Weibull(Gamma):
         """Draw a cell for each candidate."""
         scale, shape = candidates.T
         return np.maximum(scale * rng.weibull(shape), 1e-300)
-
-
-@features_of_cell.on(WeibullColumns)
-def _features(bank, v):
-    return math.log(v), 0.0
-
-
-@log_candidate.on(WeibullColumns)
-def _log_candidate(bank, a, b, c, d, t, u):
-    log_far = b * (t - c)
-    return a + log_far - (t - c) - exp(0.0 - larger(0.0 - log_far, d - _FARTHEST))
