@@ -26,7 +26,8 @@ from mapdp.data.column_kinds import (
 from mapdp.data.copies import Source, copies
 from mapdp.data.frames import Raw, as_matrix, check_not_infinite, is_gap, is_number, n_missing
 
-DESCRIBED = ("real", "log", "count", "binary", "category", "ordered")  # kinds that clusters are found by
+# Kinds that clusters are found by; the last four are never inferred.
+DESCRIBED = ("real", "log", "count", "binary", "category", "ordered", "circular", "waiting", "share", "robust")
 KINDS = (*DESCRIBED, "ignore")  # what users may call a column
 
 

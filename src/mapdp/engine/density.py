@@ -23,7 +23,7 @@ def reduced_scores(
     `weights` are the log probabilities of the chairs of the bank, an empty one last. Rows with gaps are
     scored all at once.
     """
-    if has_gaps(rows) and not isinstance(family, Mixed):
+    if has_gaps(rows) and not (isinstance(family, Mixed) or family.is_whole):
         families = [family.posterior(bank, k) for k in range(len(weights))]
         return reduce(_scores_with_gaps(rows, weights, families))
     log_join = np.full(whole_lanes(len(weights)), -np.inf)

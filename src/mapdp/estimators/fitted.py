@@ -11,6 +11,7 @@ from mapdp.engine.density import log_sum, reduced_scores
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
 from mapdp.families import Mixed
+from mapdp.families.background import Background
 from mapdp.families.base import Family
 from mapdp.insights.branches import TreeDescription, described_tree
 from mapdp.insights.describe import Description, described
@@ -53,6 +54,13 @@ class FittedMixture(NamedTuple):
         return len(self.sizes)
 
     @property
+    def n_background(self) -> int:
+        """Return 1 where the last cluster is a background of outliers, else 0."""
+        if not isinstance(self.family, Background) or self.n_clusters == 1:
+            return 0
+        return int(self.family.is_background(self.bank, self.n_clusters)[-1])
+
+    @property
     def log_weights(self) -> np.ndarray:
         """Return the log probability of each cluster for the next row, then that of a new one."""
         return self.process.log_seating(self.sizes)
@@ -73,8 +81,8 @@ class FittedMixture(NamedTuple):
         return self.as_labels(best)
 
     def as_labels(self, chairs: np.ndarray) -> np.ndarray:
-        """Return chairs as labels: the empty chair is -1."""
-        return np.where(chairs == self.n_clusters, -1, chairs).astype(np.int32)
+        """Return chairs as labels: the empty chair is -1, and so is a background."""
+        return np.where(chairs >= self.n_clusters - self.n_background, -1, chairs).astype(np.int32)
 
     def probabilities(self, numbers: np.ndarray) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is a new cluster."""

@@ -8,10 +8,12 @@ from typing import Any, Self
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from mapdp.data import checks
 from mapdp.data.frames import read_table
 from mapdp.engine.joint import state_log_joint
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
+from mapdp.estimators.background import fit_with_background
 from mapdp.estimators.doubts import doubts
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
@@ -62,8 +64,11 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         the paper's, which expect clusters as wide as the table. None learns where no family is given.
     columns : dict, default None
         What columns hold, where inference gets it wrong: {"visits": "count", "grade": "ordered", ...}.
-        Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered"
-        and "ignore". Columns that are not named are looked at; `schema_` says what was found.
+        Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered",
+        "circular" (radians), "waiting" (a positive time), "share" (between 0 and 1), "robust" and "ignore". Columns that are not named are looked at; `schema_` says what was found.
+    background : bool, default False
+        Whether a broad, fixed density of the whole table stands beside the clusters: rows that it describes
+        better than any cluster are outliers, with the label -1. The model is learned without the farthest.
     weights : {None, "repeats", "relative"}, default None
         How `sample_weight` is read: a weight of 2 is the same row twice ("repeats"), or only the ratios of
         weights matter ("relative": they are scaled to a mean of 1). None is "repeats", with a warning where
@@ -106,6 +111,8 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         Cluster of each row; clusters are numbered by falling size.
     n_clusters_ : int
     cluster_sizes_ : array of shape (n_clusters_,)
+    outliers_ : array of rows
+        With `background`: rows whose label is -1, the farthest first.
     log_joint_ : float
         Exact log p(x, z) of the data and the partition, under `alpha_`.
     tree_ : ClusterTree
@@ -168,6 +175,7 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         covariance: str = "auto",
         prior: str | None = None,
         columns: Mapping[object, str] | None = None,
+        background: bool = False,
         weights: str | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
@@ -189,6 +197,7 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         self.covariance = covariance
         self.prior = prior
         self.columns = columns
+        self.background = background
         self.weights = weights
         self.init = init
         self.search = search
@@ -222,6 +231,7 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         -------
         self
         """
+        checks.truth("background", self.background)
         settings, model_choice = Settings.of(self), ModelChoice(self.prior, self.covariance, self.family)
         model_choice.check()
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
@@ -238,6 +248,12 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         n_rows = len(reading.rows) if blocks is None else len(blocks.known)
         rule = settings.alpha_rule(n_rows, is_learned=model_choice.is_learned)
         budget = settings.budget(len(reading.rows), listener or silent)
+        if self.background:
+            made = fit_with_background(self, X, reading, blocks, budget)
+            self._report(made.choice, made.fit, budget.is_over)
+            self._models, self.outliers_ = made.models, made.outliers
+            self._keep(made.mixture, made.labels)
+            return self
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))

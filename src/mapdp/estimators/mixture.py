@@ -39,7 +39,8 @@ class Mixture(ClusterMixin, BaseEstimator):
         """Store a fitted mixture and what follows from it."""
         self.mixture_, self.labels_ = mixture, labels
         self.schema_, self.family_ = mixture.schema, mixture.family
-        self.n_clusters_, self.cluster_sizes_ = mixture.n_clusters, mixture.sizes
+        self.n_clusters_ = mixture.n_clusters - mixture.n_background
+        self.cluster_sizes_ = mixture.sizes[: self.n_clusters_]
 
     def _new_table(self, X: Any) -> list[Raw]:
         """Return the columns of new rows."""
@@ -100,7 +101,8 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _rows_without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
         """Return encoded rows, or raise where gaps would have to be filled for their joint."""
         rows = self.mixture_.encoded(numbers)
-        if not self.family_.has_columns and np.isnan(rows).any():
+        is_open = not self.family_.has_columns and not self.family_.is_whole
+        if is_open and np.isnan(rows).any():
             raise ValueError(
                 f"X must have no gaps for {type(self.family_).__name__}, whose columns are correlated. "
                 "Hint: fill them with impute, and fit a model to that."

@@ -17,6 +17,7 @@ from mapdp import families
 from mapdp.data.columns import Column, Schema
 from mapdp.engine.trace import Chains, Init, Step
 from mapdp.families import Product
+from mapdp.families.background import Background
 from mapdp.outputs.functions import function_at, path_of
 from mapdp.partitions import process
 from mapdp.sampling.diagnostics import RafteryLewis
@@ -29,6 +30,7 @@ _RECORDS: dict[str, Any] = {
 _FAMILIES: dict[str, Any] = {
     name: getattr(families, name) for name in families.__all__ if name not in ("Blocks", "grid")
 }
+_FAMILIES["Background"] = Background
 _PROCESSES: dict[str, Any] = {
     kind.__name__: kind for kind in (process.PitmanYor, process.MixtureOfFiniteMixtures)
 }

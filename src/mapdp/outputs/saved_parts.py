@@ -165,7 +165,7 @@ def check_estimator(model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     _require(names is None or len(names) == n_columns, f"it names other than {n_columns} columns")
     _check_params(model)
-    _check_labels(model.labels_, model.n_clusters_)
+    _check_labels(model.labels_, model.n_clusters_, -1 if hasattr(model, "outliers_") else 0)
     if isinstance(model, DPMeans):
         _check_centres(model)
         return
@@ -175,7 +175,7 @@ def check_estimator(model: Any) -> None:
     known = getattr(model, "known_labels_", None)
     _require(known is None or known.shape == (model.n_clusters_,), "its known labels are not its clusters'")
     if not getattr(model, "_has_row_blocks", False):
-        counts = np.bincount(model.labels_, minlength=model.n_clusters_)
+        counts = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
         _require(np.array_equal(counts, model.cluster_sizes_), "its sizes are not those of its labels")
 
 
@@ -195,9 +195,9 @@ def _check_centres(model: Any) -> None:
     _require(np.isfinite(centres).all() and 0.0 <= model.lam_ < math.inf, "its centres are not finite")
 
 
-def _check_labels(labels: np.ndarray, n_clusters: int) -> None:
+def _check_labels(labels: np.ndarray, n_clusters: int, least: int) -> None:
     _require(labels.ndim == 1 and labels.dtype.kind == "i" and len(labels), "its labels are no labels")
-    is_within = labels.min() >= 0 and labels.max() < n_clusters <= len(labels)
+    is_within = labels.min() >= least and labels.max() < n_clusters <= len(labels)
     _require(is_within, "its labels are not its clusters")
 
 
