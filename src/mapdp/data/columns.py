@@ -27,7 +27,18 @@ from mapdp.data.copies import Source, copies
 from mapdp.data.frames import Raw, as_matrix, check_not_infinite, is_gap, is_number, n_missing
 
 # Kinds that clusters are found by; the last four are never inferred.
-DESCRIBED = ("real", "log", "count", "binary", "category", "ordered", "circular", "waiting", "share", "robust")
+DESCRIBED = (
+    "real",
+    "log",
+    "count",
+    "binary",
+    "category",
+    "ordered",
+    "circular",
+    "waiting",
+    "share",
+    "robust",
+)
 KINDS = (*DESCRIBED, "ignore")  # what users may call a column
 
 

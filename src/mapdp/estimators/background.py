@@ -19,6 +19,7 @@ from mapdp.selection.alpha import Choice
 
 _FAR = 10.0  # spreads from the median beyond which a row does not teach the model
 _MOST = 0.1  # share of the rows that are set aside so, at most: those that are farthest
+_FEW = 20  # values of a column that are counted for the background
 _LEVELS = ("binary", "category", "ordered")
 
 
@@ -46,7 +47,7 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
         first.init = np.asarray(first.init)[core]
     first.fit(_safe_indexing(X, core))
     schema, numbers = first.schema_, first.numbers_of(X)
-    family = Background.around(first.family_, numbers, _is_level(schema))
+    family = Background.around(first.family_, numbers, _is_level(schema) | _has_few_values(numbers))
     labels = np.full(len(numbers), first.n_clusters_, dtype=np.int32)
     labels[core] = first.labels_
     reading = Reading(schema, family, numbers, family.encode(numbers), False, schema.log_units(numbers))
@@ -58,6 +59,11 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
 def _is_level(schema: Schema) -> np.ndarray:
     """Say of each used column whether its numbers only name levels."""
     return np.array([schema.columns[j].kind in _LEVELS for j in schema.used])
+
+
+def _has_few_values(numbers: np.ndarray) -> np.ndarray:
+    """Say of each column whether it has so few values that their frequencies say more than a curve."""
+    return np.array([len(np.unique(cells[~np.isnan(cells)])) <= _FEW for cells in numbers.T])
 
 
 def _core(numbers: np.ndarray, is_level: np.ndarray) -> np.ndarray:

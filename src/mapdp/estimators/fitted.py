@@ -10,7 +10,7 @@ from mapdp.data.moments import has_gaps
 from mapdp.engine.density import log_sum, reduced_scores
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
-from mapdp.families import Mixed
+from mapdp.families import LinearRegression, Mixed
 from mapdp.families.background import Background
 from mapdp.families.base import Family
 from mapdp.insights.branches import TreeDescription, described_tree
@@ -136,6 +136,15 @@ class FittedMixture(NamedTuple):
         rows = columns.encode(numbers, self.schema.names())
         scores = self.scores(self.encoded(numbers), np.copy)
         return explained(self.family, self.bank, rows, scores, self.log_weights, self.schema.labels())
+
+    def expected_target(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the mean of all regression lines, by the sizes of clusters."""
+        if not isinstance(self.family, LinearRegression):
+            raise TypeError(f"predict_target is for LinearRegression, got {type(self.family).__name__}.")
+        features, total = np.delete(numbers, self.family.target, axis=1), self.sizes.sum()
+        lines = [self.family.line(self.bank, k) for k in range(self.n_clusters)]
+        means = [intercept + features @ slopes for intercept, slopes in lines]
+        return np.tensordot(self.sizes / total, means, axes=1)
 
     def fills(self, numbers: np.ndarray) -> list[Fill]:
         """Return what belongs in the gaps of each used column, in the values of the table."""

@@ -42,6 +42,11 @@ class Mixture(ClusterMixin, BaseEstimator):
         self.n_clusters_ = mixture.n_clusters - mixture.n_background
         self.cluster_sizes_ = mixture.sizes[: self.n_clusters_]
 
+    @property
+    def _chairs(self) -> np.ndarray:
+        """Return the cluster of each row in the mixture, where outliers are in the last one."""
+        return np.where(self.labels_ < 0, self.mixture_.n_clusters - 1, self.labels_).astype(np.int32)
+
     def _new_table(self, X: Any) -> list[Raw]:
         """Return the columns of new rows."""
         check_is_fitted(self)
@@ -125,6 +130,22 @@ class Mixture(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.mixture_.describe()
+
+    def predict_target(self, X: Any) -> np.ndarray:
+        """Return the expected target of rows under `LinearRegression`, whatever their target says.
+
+        Features do not tell the clusters apart, so it is the mean of all lines, by the sizes of clusters.
+
+        Examples
+        --------
+        >>> from mapdp import MAPDP, LinearRegression
+        >>> x = np.linspace(0.0, 1.0, 50)
+        >>> model = MAPDP(family=LinearRegression).fit(np.column_stack([x, 3.0 * x + 1.0]))
+        >>> bool(abs(model.predict_target([[0.5, 0.0]])[0] - 2.5) < 0.01)
+        True
+        """
+        numbers = self.numbers_of(X)
+        return self.mixture_.expected_target(numbers)
 
     def explain(self, X: Any) -> Explanation:
         """Explain why each row is where it is: log odds against its second choice, column by column.

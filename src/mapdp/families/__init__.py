@@ -22,6 +22,7 @@ from mapdp.families.levels.multinomial import Multinomial
 from mapdp.families.levels.ordered import Ordered
 from mapdp.families.mixed import Mixed
 from mapdp.families.product import Product
+from mapdp.families.regression import LinearRegression
 from mapdp.families.row_blocks import Blocks
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "Geometric",
+    "LinearRegression",
     "LogNormal",
     "Mixed",
     "Multinomial",

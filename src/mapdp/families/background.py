@@ -5,6 +5,7 @@ step of a search or of a sampler has to know of it.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from mapdp.families.base import Bank, Family
 from mapdp.families.columns import Sums
 
 _NEGLIGIBLE = -700.0  # nats below the other of two densities, beyond which one adds nothing
+_NO_LEVELS = (np.empty(0), np.empty(0))
 _SPARE = 16  # chairs beyond one for each row that are scored at times
 
 
@@ -55,7 +57,10 @@ class Background(Family):
     ----------
     family : Family
     centre, width : arrays of shape (D,)
-        Of the broad density, a Cauchy density in each column; a column of width 0 is left out of it.
+        Of the broad density, a Cauchy density in each measured column; 0 is the width of others.
+    values, log_shares : sequences of D arrays
+        The values of columns of levels, in rising order, and how frequent they are: empty where a column is
+        measured. A value that is not among them is as frequent as the rarest.
     n_rows : int
         Most rows of a partition.
     """
@@ -66,19 +71,28 @@ class Background(Family):
     family: Family
     centre: np.ndarray
     width: np.ndarray
+    values: Sequence[np.ndarray]
+    log_shares: Sequence[np.ndarray]
     n_rows: int
 
     def __post_init__(self) -> None:
         checks.whole("n_rows", self.n_rows, 1)
         for name in ("centre", "width"):
             object.__setattr__(self, name, checks.real_vector(name, getattr(self, name)))
+        for name in ("values", "log_shares"):
+            vectors = tuple(np.asarray(one, dtype=np.float64) for one in getattr(self, name))
+            object.__setattr__(self, name, vectors)
 
     @classmethod
     def around(cls, family: Family, numbers: np.ndarray, is_level: np.ndarray) -> Self:
         """Return a family with a background as broad as a table: centres are medians, widths half of it."""
         low, middle, high = np.nanquantile(numbers, [0.25, 0.5, 0.75], axis=0)
         spread = np.where(high > low, 0.5 * (high - low), np.nanstd(numbers, axis=0))
-        return cls(family, middle, np.where(is_level, 0.0, spread), len(numbers))
+        tallies = [
+            _tally(cells) if one else _NO_LEVELS for one, cells in zip(is_level, numbers.T, strict=True)
+        ]
+        values, log_shares = zip(*tallies, strict=True)
+        return cls(family, middle, np.where(is_level, 0.0, spread), values, log_shares, len(numbers))
 
     @property
     def n_features(self) -> int:
@@ -113,11 +127,15 @@ class Background(Family):
         return np.column_stack([self.family.encode(X, names), self.log_broad(X)])
 
     def log_broad(self, X: np.ndarray) -> np.ndarray:
-        """Return the log density of rows under the background; gaps and levels add nothing."""
+        """Return the log density of rows under the background; gaps add nothing."""
         used = self.width > 0.0
         z = (X[:, used] - self.centre[used]) / self.width[used]
         cells = -np.log(np.pi * self.width[used]) - np.log1p(z * z)
-        return np.where(np.isnan(cells), 0.0, cells).sum(axis=1)
+        total = np.where(np.isnan(cells), 0.0, cells).sum(axis=1)
+        for cells, values, log_share in zip(X.T, self.values, self.log_shares, strict=True):
+            if len(values):
+                total += _log_frequency(cells, values, log_share)
+        return total
 
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
@@ -148,6 +166,19 @@ class Background(Family):
     def is_background(self, bank: BackgroundBank, n_clusters: int) -> np.ndarray:
         """Say of each cluster whether it rather follows the background."""
         return (bank.log_total - bank.log_own)[:n_clusters] > LOG_2
+
+
+def _tally(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of a column of levels and how frequent they are, each counted once more."""
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    return values, np.log((counts + 1.0) / (counts.sum() + len(counts)))
+
+
+def _log_frequency(cells: np.ndarray, values: np.ndarray, log_share: np.ndarray) -> np.ndarray:
+    """Return how frequent the level of each cell is; a gap adds nothing."""
+    place = np.minimum(np.searchsorted(values, cells), len(values) - 1)
+    known = np.where(values[place] == cells, log_share[place], log_share.min())
+    return np.where(np.isnan(cells), 0.0, known)
 
 
 @inlined

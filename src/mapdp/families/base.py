@@ -157,6 +157,10 @@ class Family:
         """Return in a few words what cells with these statistics are like; None leaves it to their kind."""
         return None
 
+    def log_marginal_of(self, sums: Sums) -> float:
+        """Return the log density of rows with these statistics, where rows are described as a whole."""
+        raise NotImplementedError
+
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the parameters of n clusters."""
         raise NotImplementedError

@@ -60,19 +60,27 @@ def nats_apart(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
 
 def nats_between(family: Family, some: Sequence[Sums], others: Sequence[Sums]) -> np.ndarray:
     """Return for pairs of clusters by how much the cells of each column are more probable apart."""
-    columns, both = Mixed.of(family), [together(pair) for pair in zip(some, others, strict=True)]
-    one, other, joined = (_log_marginals(columns, chairs) for chairs in (some, others, both))
+    both = [together(pair) for pair in zip(some, others, strict=True)]
+    one, other, joined = (_log_marginals(family, chairs) for chairs in (some, others, both))
     return (one + other - joined).T
 
 
-def _log_marginals(columns: Mixed, chairs: Sequence[Sums]) -> np.ndarray:
+def _log_marginals(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
     """Return (D, K): the log marginal density of each column on each chair."""
+    if _has_one_column_for_all(family):
+        return np.array([[family.log_marginal_of(sums) for sums in chairs]])
+    columns = Mixed.of(family)
     out = np.empty((columns.n_features, len(chairs)))
     for bank in columns.banks_of(chairs):
         part = np.empty((len(bank.prior.place), len(chairs)))
         log_marginals_of_columns(bank, len(chairs), part)
         out[bank.prior.place] = part
     return out
+
+
+def _has_one_column_for_all(family: Family) -> bool:
+    """Say whether clusters are described by their rows as a whole."""
+    return family.is_whole and family.n_described == 1
 
 
 def described(
@@ -104,7 +112,7 @@ def introduced(
 
 def typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[str]:
     """Return in a few characters what rows with these sums are like in each column."""
-    priors = Mixed.of(family).columns
+    priors = (family,) if _has_one_column_for_all(family) else tuple(Mixed.of(family).columns)
     one_by_one = (sums.among(np.array([j])) for j in range(len(columns)))
     return [_typical(*one) for one in zip(priors, one_by_one, columns, strict=True)]
 

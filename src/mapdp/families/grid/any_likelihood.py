@@ -6,7 +6,7 @@ and predictive are sums over candidates: exact for that discrete prior, conjugat
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -21,9 +21,6 @@ from mapdp.families.grid.candidate_bank import (
     IMPOSSIBLE,
     NO_CANDIDATE,
     CandidateBank,
-    CandidateColumns,
-    CandidatesPrior,
-    candidates_prior,
     new_candidate_bank,
 )
 
@@ -66,7 +63,6 @@ class AnyLikelihood(Family):
 
     has_columns = False
     is_whole = True
-    columns_type = CandidateColumns
 
     log_density: Callable[[np.ndarray, np.ndarray], np.ndarray]
     parameters: np.ndarray
@@ -174,18 +170,13 @@ class AnyLikelihood(Family):
         """Clusters are described by their rows as a whole."""
         return 1
 
-    def column(self, j: int) -> Self:
-        """Return this family for what `sums` says of rows as a whole."""
-        return self.over(1)
-
-    @classmethod
-    def column_prior(cls, columns: Sequence[Self], place: np.ndarray) -> CandidatesPrior:
-        """Return the prior of such rows as columns that only describe clusters."""
-        return candidates_prior([one.log_weight for one in columns], place)
-
     def sums(self, bank: CandidateBank, k: int) -> Sums:
         """Return the log likelihoods of candidates on chair k, as those of one column."""
         return tallied(bank.n[k], [bank.log_like[: len(self.parameters), k]])
+
+    def log_marginal_of(self, sums: Sums) -> float:
+        """Return the log density of rows with these log likelihoods."""
+        return float(logsumexp(self.log_weight + sums.tallies[0]))
 
     def updated(self, sums: Sums) -> Self:
         """Return the posterior after rows with these log likelihoods, as a prior."""

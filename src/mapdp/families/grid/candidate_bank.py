@@ -5,7 +5,6 @@ posterior probability of each candidate, a row's G densities are worked out once
 is a product and a sum for each chair and candidate.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ from mapdp.compiled.jit import inlined
 from mapdp.compiled.lanes import LANES, larger, largest, load, spread, store, sum_of
 from mapdp.compiled.special import exp, log
 from mapdp.families import verbs
-from mapdp.families.columns import NOTHING, TallyColumns, beginnings
 
 IMPOSSIBLE = -1e8  # stands for a log density of minus infinity: a sum of such is still a number
 NO_CANDIDATE = -1e9  # log probability of places that only fill up the last lane
@@ -189,27 +187,3 @@ def log_leave_one_out(bank, k, x, scratch):
 @verbs.log_marginal.on(CandidateBank)
 def log_marginal(bank, k):
     return log_sum(bank.prior.log_weight, bank.log_like, 0, bank.log_like.shape[0], k)
-
-
-class CandidatesPrior(NamedTuple):
-    """Log prior probabilities of the candidates of columns."""
-
-    place: np.ndarray  # (D,) cell of a row
-    first: np.ndarray  # (D + 1,) where a column's candidates begin
-    log_weight: np.ndarray  # (G,)
-
-
-def candidates_prior(log_weights: Sequence[np.ndarray], place: np.ndarray) -> CandidatesPrior:
-    """Return the prior of columns with these log prior probabilities."""
-    first = beginnings([len(one) for one in log_weights])
-    return CandidatesPrior(place, first, np.concatenate([NOTHING, *log_weights]))
-
-
-class CandidateColumns(TallyColumns):
-    """Rows as a whole, as one column that describes clusters: its tally holds log likelihoods."""
-
-
-@verbs.log_marginal_of_column.on(CandidateColumns)
-def log_marginal_of_column(bank, j, k):
-    prior = bank.prior
-    return log_sum(prior.log_weight, bank.tally, prior.first[j], prior.first[j + 1], k)
