@@ -156,17 +156,18 @@ class GridFamily(Family):
         return 2 * self.n_features
 
     def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
-        """Return the family whose weights of candidates make these clusters most probable."""
+        """Return the family whose spreads make these clusters most probable; centres stay equally so."""
         seen = [self._log_likelihoods(sums) for sums in chairs]
         weights = [
-            learned_weights(np.array(of_column), prior, least_gain)
-            for of_column, prior in zip(zip(*seen, strict=True), self.weights, strict=True)
+            _learned(np.array(of_column), *column, least_gain)
+            for of_column, *column in zip(zip(*seen, strict=True), self.candidates, self.weights, strict=True)
         ]
         return self._with(self.candidates, weights)
 
     def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
-        """Return the log density of the weights: that of one more cluster, which all candidates describe."""
-        return float(sum(weights.mean() for weights in self.weights))
+        """Return the log density of the weights: that of one more cluster, which all spreads describe."""
+        pairs = zip(self.candidates, self.weights, strict=True)
+        return float(sum(_by_spread(weights, _spreads(one)).mean() for one, weights in pairs))
 
     def summary(self) -> dict[str, Any]:
         """Return mean and variance of the predictive density of each column."""
@@ -194,6 +195,27 @@ class GridFamily(Family):
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one row for each drawn cluster."""
         return np.stack([self.drawn(one, rng) for one in parameters], axis=1)
+
+
+def _spreads(candidates: np.ndarray) -> np.ndarray:
+    """Return for each candidate the number of its spread: of all its parameters but the first."""
+    return np.unique(candidates[:, 1:], axis=0, return_inverse=True)[1].ravel()
+
+
+def _by_spread(logs: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return the log of the sum over candidates with the same spread; logs are (..., G)."""
+    return np.stack([logsumexp(logs[..., spread == s], axis=-1) for s in range(spread.max() + 1)], axis=-1)
+
+
+def _learned(
+    log_likelihood: np.ndarray, candidates: np.ndarray, log_weight: np.ndarray, least_gain: float
+) -> np.ndarray:
+    """Return the log prior weights of candidates after clusters with these log likelihoods (K, G)."""
+    spread = _spreads(candidates)
+    shares = _by_spread(log_weight, spread)
+    within = log_weight - shares[spread]  # of a candidate among those with its spread
+    learned = learned_weights(_by_spread(log_likelihood + within, spread), shares, least_gain)
+    return within + learned[spread]
 
 
 def centres_of(cells: np.ndarray) -> np.ndarray:
