@@ -18,6 +18,7 @@ from mapdp import (
     FixedGaussian,
     Gamma,
     Gaussian,
+    LinearRegression,
     LogNormal,
     Mixed,
     MixtureOfFiniteMixtures,
@@ -34,6 +35,7 @@ from mapdp import (
     Weibull,
     grid,
 )
+from mapdp.families.background import Background
 from mapdp.families.base import Family
 
 
@@ -207,6 +209,12 @@ def _documents(rng, n):
 MORE = [  # whose verbs are tested; they share all else with those above
     Case("grid columns", GRID, _grid_table),
     Case("multinomial", Multinomial([0.5, 1.0, 2.0, 0.3, 1.0], total=20), _documents),
+    Case("regression", LinearRegression([0.2, 1.0, 2.0], [1.0, 2.0, 1.0], 0.3, 1.5, 0.8), _real),
+    Case(
+        "background",
+        Background.around(DIAGONAL, _real(np.random.default_rng(5), 50), np.arange(3) > 2),
+        _real,
+    ),
 ]
 PROCESSES = {
     "dp": DirichletProcess(0.7),

@@ -1,4 +1,4 @@
-"""Fitting beside a background of outliers: the model is learned without rows that are far from all others."""
+"""Fitting beside a background of outliers: the model is learned without rows that are far from most."""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ class BackgroundFit(NamedTuple):
 
 
 def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: Any) -> BackgroundFit:
-    """Learn the model from rows that are not far from all others, then search all rows with a background."""
+    """Learn the model from rows that are not far from most, then search all rows with a background."""
     if blocks is not None:
         raise ValueError(
             "background=True takes neither weights, groups nor known labels. "

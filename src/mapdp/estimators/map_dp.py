@@ -65,7 +65,8 @@ class MAPDP(UncertaintyMixin, TreeMixin):
     columns : dict, default None
         What columns hold, where inference gets it wrong: {"visits": "count", "grade": "ordered", ...}.
         Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered",
-        "circular" (radians), "waiting" (a positive time), "share" (between 0 and 1), "robust" and "ignore". Columns that are not named are looked at; `schema_` says what was found.
+        "circular" (radians), "waiting" (a positive time), "share" (between 0 and 1), "robust" and "ignore".
+        Columns that are not named are looked at; `schema_` says what was found.
     background : bool, default False
         Whether a broad, fixed density of the whole table stands beside the clusters: rows that it describes
         better than any cluster are outliers, with the label -1. The model is learned without the farthest.

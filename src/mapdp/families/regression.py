@@ -70,7 +70,7 @@ class LinearRegression(Family):
 
     @classmethod
     def empirical(cls, X: np.ndarray, scale: float = 1.0, target: int = -1) -> Self:
-        """Expect coefficients as large as those of the table, and a tenth of the target's variance as noise.
+        """Expect coefficients as of the table, and a tenth of the target's variance as noise.
 
         `scale` multiplies the width of the noise.
         """
@@ -184,4 +184,6 @@ class LinearRegression(Family):
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """There is nothing to draw features from."""
-        raise ValueError("LinearRegression explains a target and cannot draw features. Hint: predict_target.")
+        raise ValueError(
+            "LinearRegression explains a target and cannot draw features. Hint: predict_target."
+        )

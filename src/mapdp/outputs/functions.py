@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class MissingFunction(LookupError):
+class MissingFunctionError(LookupError):
     """A file names a function that this program does not have."""
 
 
@@ -32,7 +32,7 @@ def function_at(path: str) -> Callable:
     found = _found(path)
     if not inspect.isfunction(found):
         module = path.partition(":")[0]
-        raise MissingFunction(
+        raise MissingFunctionError(
             f"the file needs the function {path[:200]!r}, which is not here. "
             f"Hint: import {module[:100]} first, where it is defined; a file holds no code."
         )

@@ -36,13 +36,13 @@ class AnyLikelihood(Family):
     ----------
     log_density : callable
         `log_density(rows, parameters)` returns (n, G): the log density of each of n rows under each
-        candidate. Where a row has gaps, it is given NaN and says what it makes of it; a row that is all gaps
-        adds nothing anyway.
+        candidate. Where a row has gaps, it is given NaN and says what it makes of it; a row that is all
+        gaps adds nothing anyway.
     parameters : array of shape (G,) or (G, P)
         The candidates: a grid (see `grid`), a quasi-random set, draws from a prior.
     log_prior : array of shape (G,), callable or None, default None
-        Log prior probability of each candidate, up to a constant, or a function of the parameters; None makes
-        all equally probable.
+        Log prior probability of each candidate, up to a constant, or a function of the parameters; None
+        makes all equally probable.
     draw : callable, default None
         `draw(parameters, rng)` returns one row for each of the parameters it is given; `sample` needs it.
     precision : {"float64", "float32"}, default "float64"
@@ -94,7 +94,7 @@ class AnyLikelihood(Family):
         return self._log_weight  # type: ignore[attr-defined]
 
     @classmethod
-    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
+    def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:  # noqa: ARG003
         """There is no recipe: candidates are the user's."""
         raise TypeError(
             "AnyLikelihood has no prior of its own. Hint: give AnyLikelihood(log_density, ...)."
@@ -141,7 +141,7 @@ class AnyLikelihood(Family):
     def _checked(self, X: np.ndarray) -> np.ndarray:
         """Return what the user's function says of rows, or one sentence about what is wrong with it."""
         rows = np.asarray(X, dtype=np.float64)
-        is_empty = np.isnan(rows).all(axis=1)
+        is_empty = np.asarray(np.isnan(rows).all(axis=1))
         with np.errstate(all="ignore"):
             told = self._told(rows)
         told = np.where(is_empty[:, None], 0.0, told)
@@ -231,9 +231,10 @@ def _check_densities(told: np.ndarray, rows: np.ndarray) -> None:
         )
     hopeless = (told <= IMPOSSIBLE).all(axis=1)
     if hopeless.any():
-        i = int(np.argmax(hopeless))
+        first = int(np.argmax(hopeless))
         raise ValueError(
-            f"every candidate gives row {i} ({rows[i]}) probability 0. Hint: widen the candidates, or drop it."
+            f"every candidate gives row {first} ({rows[first]}) probability 0. "
+            "Hint: widen the candidates, or drop the row."
         )
 
 

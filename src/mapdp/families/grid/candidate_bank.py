@@ -63,7 +63,7 @@ def log_sum(log_weight, log_like, first, last, k):
 
 @inlined
 def fill_chances(log_weight, log_like, first, last, k, chance):
-    """Work out the probability of each of these candidates on chair k; return the log of the weights' sum."""
+    """Work out the probability of these candidates on chair k; return the log of the weights' sum."""
     total = log_sum(log_weight, log_like, first, last, k)
     for g in range(first, last):
         chance[g, k] = exp(max(log_weight[g] + log_like[g, k] - total, _NEGLIGIBLE))

@@ -16,7 +16,7 @@ _FARTHEST = 18.0  # log of (x / scale)^shape in a Weibull density: beyond, a num
 @inlined
 def features_of(kind, v):
     """Return the two numbers by which a cell enters its log density."""
-    if kind == GAMMA or kind == WEIBULL:
+    if kind in (GAMMA, WEIBULL):
         return math.log(v), v
     if kind == BETA:
         return math.log(v), math.log1p(-v)

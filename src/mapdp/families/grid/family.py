@@ -158,10 +158,8 @@ class GridFamily(Family):
     def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
         """Return the family whose spreads make these clusters most probable; centres stay equally so."""
         seen = [self._log_likelihoods(sums) for sums in chairs]
-        weights = [
-            _learned(np.array(of_column), *column, least_gain)
-            for of_column, *column in zip(zip(*seen, strict=True), self.candidates, self.weights, strict=True)
-        ]
+        columns = zip(zip(*seen, strict=True), self.candidates, self.weights, strict=True)
+        weights = [_learned(np.array(one), *grid, least_gain) for one, *grid in columns]  # type: ignore
         return self._with(self.candidates, weights)
 
     def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:

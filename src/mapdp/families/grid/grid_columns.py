@@ -58,7 +58,8 @@ def grid_prior(
     weights = [_padded(one, NO_CANDIDATE) for one in log_weights]
     parts = [[_padded(one[:, i], one[0, i]) for one in coefficients] for i in range(_N_COEFFICIENTS)]
     arrays = [np.concatenate([NOTHING, *part]) for part in (weights, *parts)]
-    return GridPrior(place, first, *arrays, kind=np.array(kinds, dtype=np.int64))
+    log_weight, a, b, c, d = arrays
+    return GridPrior(place, first, log_weight, a, b, c, d, np.array(kinds, dtype=np.int64))
 
 
 def _padded(numbers: np.ndarray, filler: float) -> np.ndarray:

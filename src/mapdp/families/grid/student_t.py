@@ -1,4 +1,4 @@
-"""Clusters of measurements with heavy tails: an outlier neither widens a cluster nor makes one of its own."""
+"""Clusters of measurements with heavy tails: an outlier does not widen a cluster."""
 
 import numpy as np
 from scipy.special import gammaln

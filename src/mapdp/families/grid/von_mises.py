@@ -35,7 +35,7 @@ class VonMises(GridFamily):
     names = ("angle", "focus")
 
     @classmethod
-    def candidates_for(cls, cells: np.ndarray, scale: float) -> np.ndarray:
+    def candidates_for(cls, cells: np.ndarray, scale: float) -> np.ndarray:  # noqa: ARG003
         """Spread angles evenly, whatever the cells are."""
         return combined(_ANGLES, _FOCI / scale**2)
 

@@ -29,9 +29,9 @@ class Multinomial(Family):
     concentration : array of shape (D,)
         Pseudo-counts of the columns: a Dirichlet prior of their shares.
     dispersion : float, default 1.0
-        How many counts say as much as one independent count: words come in bursts, molecules in clumps. Counts
-        are divided by it. At 1 the model is the Dirichlet-multinomial, and its joint is a probability; above,
-        likelihoods are powers of it, and joints compare partitions, not dispersions.
+        How many counts say as much as one independent count: words come in bursts, molecules in clumps.
+        Counts are divided by it. At 1 the model is the Dirichlet-multinomial, and its joint is a
+        probability; above, likelihoods are powers of it, and joints compare partitions, not dispersions.
     total : int, default 100
         Total of the rows that `sample` draws; a fit takes the mean of its rows.
     widest : int or None, default None
@@ -138,7 +138,7 @@ class Multinomial(Family):
     def column(self, j: int) -> Bernoulli:
         """Return what is known of the share of column j."""
         own, total = self.concentration[j], self.concentration.sum()
-        return Bernoulli(own, max(total - own, 1e-30))
+        return Bernoulli(own, np.maximum(total - own, 1e-30))
 
     def sums(self, bank: MultinomialBank, k: int) -> Sums:
         """Return for each column how many counts are in others, and in it."""

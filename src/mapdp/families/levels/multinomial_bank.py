@@ -1,6 +1,6 @@
 """The bank of counts that share a total: a row is the list of its counts that are not 0.
 
-An encoded row is (number of counts, log of the multinomial coefficient, place, count, place, count, ...), so
+An encoded row is (number of counts, log of the multinomial coefficient, place, count, place, ...), so
 time goes with the counts that are there. A chair's score is the log of a product of rising factorials, and
 the factors of small counts are multiplied before a logarithm is taken.
 """
