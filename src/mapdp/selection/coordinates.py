@@ -26,7 +26,7 @@ def rows_to_guess_by(family: Family, numbers: np.ndarray, encoded: np.ndarray) -
 
 
 def whole_rows_to_guess_by(family: Family, numbers: np.ndarray) -> np.ndarray:
-    """Return numbers for rows that a family sees as a whole: roots of shares where those are all it sees."""
+    """Return numbers for rows that a family sees as a whole: roots of shares, where it sees shares."""
     filled = gaps_filled_by_means(numbers)
     if not isinstance(family, Multinomial):
         return filled
