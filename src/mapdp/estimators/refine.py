@@ -2,8 +2,8 @@
 
 A cluster of many rows knows its parameters better than a coarse grid can say. New candidates are spread
 over each cluster's posterior, and each counts for the prior density over the density of candidates around
-it (importance sampling with a mixture; Owen and Zhou 2000), so that sums over candidates come ever nearer to
-the integral under the prior that the first candidates stood for.
+it (importance sampling with a mixture; Owen and Zhou 2000), so that sums over candidates come ever nearer
+to the integral under the prior that the first candidates stood for.
 """
 
 from collections.abc import Callable
