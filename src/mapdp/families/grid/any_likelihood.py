@@ -54,7 +54,7 @@ class AnyLikelihood(Family):
     --------
     >>> def log_density(rows, rate):  # waiting times
     ...     return np.log(rate) - rows * rate
-    >>> family = AnyLikelihood(log_density, grid(0.1, 10.0, 200))
+    >>> family = AnyLikelihood(log_density, grid(0.1, 10.0, 2000))
     >>> from scipy.integrate import quad
     >>> exact = np.log(quad(lambda rate: rate**2 * np.exp(-3.0 * rate) / 9.9, 0.1, 10.0)[0])
     >>> bool(abs(family.log_marginal([[1.0], [2.0]]) - exact) < 0.001)
