@@ -1,35 +1,31 @@
 """MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
 
-import math
-import warnings
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
-
 from mapdp.data import checks
+from mapdp.data.blocks import blocks_of
 from mapdp.data.frames import read_table
-from mapdp.engine.joint import state_log_joint
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
 from mapdp.estimators.background import fit_with_background
-from mapdp.estimators.doubts import doubts
+from mapdp.estimators.block_fit import BlockFitMixin
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
 from mapdp.estimators.reader import TableReader
+from mapdp.estimators.reports import ReportMixin
 from mapdp.estimators.settings import Settings
+from mapdp.estimators.streaming import StreamMixin
 from mapdp.estimators.tree import TreeMixin
 from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
 from mapdp.partitions.process import Process
 from mapdp.search.weighted_rows import row_blocks
-from mapdp.selection.alpha import Choice
-from mapdp.selection.structure import Models
 
 
-class MAPDP(UncertaintyMixin, TreeMixin):
+class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin):
     """Cluster rows without saying how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
@@ -211,13 +207,21 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        checkpoint: str | os.PathLike | None = None,
+    ) -> Self:
         """Find the most probable partition of the rows of X.
 
         Parameters
         ----------
         X : array or data frame of shape (N, D)
-            NaN, null and masked cells are gaps.
+            NaN, null and masked cells are gaps. A pyarrow Dataset, a Dask data frame or array, or what
+            `in_blocks` returns, is searched block by block and is never in memory as a whole.
         y : array of shape (N,), default None
             Known labels, whole numbers or words; -1, None, NaN and "" where a label is not known. Rows with
             the same label share a cluster, rows with different labels do not. Where all labels are known,
@@ -227,15 +231,23 @@ class MAPDP(UncertaintyMixin, TreeMixin):
             counts for. Rows of weight 0 are given a cluster afterwards.
         groups : array of shape (N,), default None
             Rows with the same name share a cluster; -1 or None is for rows in no group.
+        checkpoint : path, default None
+            A file that is written after each pass over a table in blocks. Where it is there already, the
+            search goes on from it, to the same labels.
 
         Returns
         -------
         self
         """
         checks.truth("background", self.background)
-        settings, model_choice = Settings.of(self), ModelChoice(self.prior, self.covariance, self.family)
-        model_choice.check()
+        settings, model_choice = Settings.of(self), ModelChoice.of(self)
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
+        self._has_row_blocks, self._row_blocks = False, None
+        if (in_blocks := blocks_of(X)) is not None:
+            if self.background:
+                raise ValueError("background=True needs a table in memory. Hint: fit a sample of the rows.")
+            budget = settings.budget(in_blocks.n_rows, listener or silent)
+            return self._fit_in_blocks(in_blocks, budget, (y, sample_weight, groups), checkpoint)
         table = read_table(self, X, reset=True)
         blocks = None
         if not (sample_weight is None and groups is None and y is None):
@@ -253,48 +265,11 @@ class MAPDP(UncertaintyMixin, TreeMixin):
             made = fit_with_background(self, X, reading, blocks, budget)
             self._report(made.choice, made.fit, budget.is_over)
             self._models, self.outliers_ = made.models, made.outliers
-            self._keep(made.mixture, made.labels)
-            return self
+            return self._keep(made.mixture, made.labels)
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
         kept = fit.kept(choice.best)
         if kept.known_labels is not None:
             self.known_labels_ = kept.known_labels
-        self._keep(kept.mixture, kept.labels)
-        return self
-
-    @property
-    def warnings_(self) -> list[str]:
-        """Return what to know before the partition is trusted, in sentences; often nothing."""
-        check_is_fitted(self)
-        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_)
-
-    @property
-    def models_(self) -> Models:
-        """Return the structures that were tried, best first; prints as a table."""
-        check_is_fitted(self)
-        return Models(self._models)
-
-    def _report(self, choice: Choice, fit: MapFit, is_stopped: bool) -> None:
-        """Store trace, convergence and per-start results."""
-        best, log_units = choice.best, fit.reading.log_units_of(fit.blocks)
-        self._models = [] if fit.chosen is None else list(fit.chosen.models)
-        self.trace_ = [
-            step._replace(climb=c, log_joint=step.log_joint - log_units)
-            for c, steps in enumerate(best.climbs)
-            for step in steps
-        ]
-        self.winning_climb_, self.converged_ = best.won, best.converged and not is_stopped
-        self.n_iter_ = sum(steps[-1].sweep for steps in best.climbs)
-        if not best.converged and not is_stopped:
-            warnings.warn(
-                f"rows still moved after max_iter={self.max_iter} sweeps. Hint: raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self.log_joint_ = state_log_joint(best.state, best.process) - log_units
-        starts = [one.beside(best) for one in choice.starts]
-        self.inits_ = [one._replace(log_joint=one.log_joint - log_units) for one in starts]
-        self.alphas_ = [one._replace(log_joint=one.log_joint - log_units) for one in choice.tried]
-        self.alpha_ = getattr(best.process, "alpha", math.nan)
+        return self._keep(kept.mixture, kept.labels)

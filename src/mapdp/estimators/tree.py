@@ -19,9 +19,9 @@ class TreeMixin(Mixture):
     known_labels_: np.ndarray
     _tree: ClusterTree | None = None
 
-    def _keep(self, mixture: FittedMixture, labels: np.ndarray) -> None:
-        super()._keep(mixture, labels)
+    def _keep(self, mixture: FittedMixture, labels: Any) -> Self:
         self._tree = None
+        return super()._keep(mixture, labels)
 
     @property
     def tree_(self) -> ClusterTree:
@@ -95,7 +95,7 @@ class TreeMixin(Mixture):
                 "a partition with a background cannot be cut: outliers are no branch. "
                 "Hint: fit the other rows without background."
             )
-        coarse._keep(self.mixture_.merged(into), into[self.labels_])
+        coarse._keep(self.mixture_.merged(into), into[np.asarray(self.labels_)])
         coarse.log_joint_ = self.log_joint_ - float(tree.accumulated[tree.n_clusters - level])
         if hasattr(self, "known_labels_"):
             coarse.known_labels_ = _known_after(self.known_labels_, self._have_known_labels(), into)
