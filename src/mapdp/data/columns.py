@@ -14,6 +14,8 @@ import numpy as np
 
 from mapdp.data.checks import Names
 from mapdp.data.column_kinds import (
+    DESCRIBED,
+    KINDS,
     different,
     kind_of_numbers,
     kind_of_words,
@@ -25,21 +27,6 @@ from mapdp.data.column_kinds import (
 )
 from mapdp.data.copies import Source, copies
 from mapdp.data.frames import Raw, as_matrix, check_not_infinite, is_gap, is_number, n_missing
-
-# Kinds that clusters are found by; the last four are never inferred.
-DESCRIBED = (
-    "real",
-    "log",
-    "count",
-    "binary",
-    "category",
-    "ordered",
-    "circular",
-    "waiting",
-    "share",
-    "robust",
-)
-KINDS = (*DESCRIBED, "ignore")  # what users may call a column
 
 
 @dataclasses.dataclass(frozen=True)

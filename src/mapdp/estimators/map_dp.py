@@ -14,7 +14,7 @@ from mapdp.estimators.block_fit import BlockFitMixin
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
-from mapdp.estimators.reader import TableReader
+from mapdp.estimators.reader import Reading, TableReader
 from mapdp.estimators.reports import ReportMixin
 from mapdp.estimators.settings import Settings
 from mapdp.estimators.streaming import StreamMixin
@@ -248,24 +248,12 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
                 raise ValueError("background=True needs a table in memory. Hint: fit a sample of the rows.")
             budget = settings.budget(in_blocks.n_rows, listener or silent)
             return self._fit_in_blocks(in_blocks, budget, (y, sample_weight, groups), checkpoint)
-        table = read_table(self, X, reset=True)
-        blocks = None
-        if not (sample_weight is None and groups is None and y is None):
-            blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
-        self._has_row_blocks, self._row_blocks = blocks is not None, blocks
-        reader = TableReader(
-            self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
-        )
-        reading = model_choice.begun(reader.read(table, None if blocks is None else blocks.counted()))
-        del table  # a large one should not stay beside the rows
+        reading, blocks = self._read(X, (y, sample_weight, groups), model_choice)
         n_rows = len(reading.rows) if blocks is None else len(blocks.known)
         rule = settings.alpha_rule(n_rows, is_learned=model_choice.is_learned)
         budget = settings.budget(len(reading.rows), listener or silent)
         if self.background:
-            made = fit_with_background(self, X, reading, blocks, budget)
-            self._report(made.choice, made.fit, budget.is_over)
-            self._models, self.outliers_ = made.models, made.outliers
-            return self._keep(made.mixture, made.labels)
+            return self._fit_beside_background(X, reading, blocks, budget)
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
@@ -273,3 +261,22 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         if kept.known_labels is not None:
             self.known_labels_ = kept.known_labels
         return self._keep(kept.mixture, kept.labels)
+
+    def _read(self, X: Any, given: tuple[Any, Any, Any], model_choice: ModelChoice) -> tuple[Reading, Any]:
+        """Return the table, and blocks of rows where labels, weights or groups are given."""
+        table = read_table(self, X, reset=True)
+        blocks = None
+        y, sample_weight, groups = given
+        if not all(one is None for one in given):
+            blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
+        self._has_row_blocks, self._row_blocks = blocks is not None, blocks
+        reader = TableReader(
+            self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
+        )
+        return model_choice.begun(reader.read(table, None if blocks is None else blocks.counted())), blocks
+
+    def _fit_beside_background(self, X: Any, reading: Reading, blocks: Any, budget: Any) -> Self:
+        made = fit_with_background(self, X, reading, blocks, budget)
+        self._report(made.choice, made.fit, budget.is_over)
+        self._models, self.outliers_ = made.models, made.outliers
+        return self._keep(made.mixture, made.labels)
