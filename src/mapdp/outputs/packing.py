@@ -49,10 +49,8 @@ def packed(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
         return {"words": value.tolist()}
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, type) and value in _FAMILIES.values():
-        return {"class": value.__name__}
-    if inspect.isfunction(value):
-        return {"function": path_of(value)}
+    if inspect.isfunction(value) or (isinstance(value, type) and value in _FAMILIES.values()):
+        return _named(value)
     fields = _fields(value)
     if fields is not None:
         parts = {field: packed(getattr(value, field), f"{name}.{field}", tensors) for field in fields}
@@ -69,6 +67,11 @@ def packed(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
     if not isinstance(value, bool | int | float | str | None):
         raise TypeError(f"{name} cannot be kept in a file, got {type(value).__name__}.")
     return value
+
+
+def _named(value: Any) -> dict[str, str]:
+    """Return a class of ours, or a function of the user's, by its name."""
+    return {"class": value.__name__} if isinstance(value, type) else {"function": path_of(value)}
 
 
 def _fields(value: Any) -> tuple[str, ...] | None:
