@@ -122,10 +122,14 @@ def test_every_family_describes_explains_and_fills(case, rng):
     model = MAPDP(alpha=1.0, family=case.family).fit(X)
     clusters = model.describe()
     assert [cluster.size for cluster in clusters] == model.cluster_sizes_.tolist()
-    assert all(len(cluster.features) == X.shape[1] for cluster in clusters)
+    assert all(len(cluster.features) == case.family.n_described for cluster in clusters)
     why = model.explain(X)
-    if case.family.has_columns:
+    if case.family.has_columns or case.family.is_whole:
         assert_allclose(why.by_size + why.by_column.sum(axis=1), why.log_odds, atol=1e-8)
+    if case.family.is_whole:
+        with pytest.raises(ValueError, match="cannot fill gaps"):
+            model.impute(X)
+        return
     X[3, 0] = np.nan
     filled = model.impute(X)
     assert np.isfinite(filled[3, 0])

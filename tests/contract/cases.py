@@ -7,17 +7,22 @@ import numpy as np
 import pytest
 
 from mapdp import (
+    AnyLikelihood,
     Bernoulli,
+    Beta,
     Binomial,
     Categorical,
     DiagonalGaussian,
     DirichletProcess,
     Exponential,
     FixedGaussian,
+    Gamma,
     Gaussian,
+    LinearRegression,
     LogNormal,
     Mixed,
     MixtureOfFiniteMixtures,
+    Multinomial,
     NegativeBinomial,
     Ordered,
     PitmanYor,
@@ -25,7 +30,12 @@ from mapdp import (
     Product,
     SharedGaussian,
     SphericalGaussian,
+    StudentT,
+    VonMises,
+    Weibull,
+    grid,
 )
+from mapdp.families.background import Background
 from mapdp.families.base import Family
 
 
@@ -118,6 +128,29 @@ TABLE = Mixed(
 RARE_TABLE = Mixed([FIXED.column(1), EXPONENTIAL.column(0), POISSON.column(1), DIAGONAL.column(0)])
 
 
+def laplace(rows, parameters):
+    """Two columns of Laplace noise around one centre: not conjugate to anything."""
+    centre, width = parameters.T
+    return -np.abs(rows[:, :, None] - centre).sum(axis=1) / width - 2.0 * np.log(2.0 * width)
+
+
+def laplace_rows(parameters, rng):
+    return rng.laplace(parameters[:, :1], parameters[:, 1:], size=(len(parameters), 2))
+
+
+def _laplace(rng, n):
+    return rng.laplace(4.0 * rng.integers(0, 2, size=(n, 1)), 0.7, size=(n, 2))
+
+
+ANY = AnyLikelihood(
+    laplace,
+    grid([-3.0, 0.3], [7.0, 3.0], [11, 4]),
+    np.tile(np.linspace(-2.0, 0.0, 4), 11),
+    laplace_rows,
+    n_columns=2,
+)
+
+
 def _table(rng, n):
     counts = [_trials(rng, n)[:, 2:], _counts(rng, n)[:, :1]]
     real = _real(rng, n)
@@ -149,6 +182,39 @@ FAMILIES = [
     Case("rounded full", dataclasses.replace(FULL, resolution=[0.5, 0.0, 1.0]), _real),
     Case("rounded spherical", dataclasses.replace(SPHERICAL, resolution=[0.5, 0.0, 1.0]), _real),
     Case("shared", SHARED, _real),
+    Case("candidates", ANY, _laplace),
+]
+GRID = Mixed(
+    [
+        StudentT([grid([-2.0, 0.5, 3.0], [6.0, 2.0, 5.0], [5, 2, 2])]),
+        Gamma([grid([0.5, 1.0], [30.0, 8.0], [4, 3], log=True)], [np.linspace(-1.0, 0.0, 12)]),
+        Weibull([grid([0.5, 0.7], [30.0, 4.0], [4, 3], log=True)]),
+        Beta([grid([0.1, 2.0], [0.9, 20.0], [4, 3])]),
+        VonMises([grid([-3.0, 0.5], [2.5, 9.0], [5, 2])]),
+    ]
+)
+
+
+def _grid_table(rng, n):
+    group, times = rng.integers(0, 2, size=(n, 1)), _times(rng, n)
+    shares = rng.beta(np.where(group == 1, 8.0, 2.0), 4.0)
+    return np.hstack([_real(rng, n)[:, :1], times, shares, rng.vonmises(3.0 * group, 4.0)])
+
+
+def _documents(rng, n):
+    shares = np.where(rng.integers(0, 2, size=(n, 1)) == 1, [0.7, 0.1, 0.1, 0.05, 0.05], 0.2)
+    return rng.multinomial(20, shares).astype(float)
+
+
+MORE = [  # whose verbs are tested; they share all else with those above
+    Case("grid columns", GRID, _grid_table),
+    Case("multinomial", Multinomial([0.5, 1.0, 2.0, 0.3, 1.0], total=20), _documents),
+    Case("regression", LinearRegression([0.2, 1.0, 2.0], [1.0, 2.0, 1.0], 0.3, 1.5, 0.8), _real),
+    Case(
+        "background",
+        Background.around(DIAGONAL, _real(np.random.default_rng(5), 50), np.arange(3) > 2),
+        _real,
+    ),
 ]
 PROCESSES = {
     "dp": DirichletProcess(0.7),
@@ -158,5 +224,6 @@ PROCESSES = {
 }
 
 over_families = pytest.mark.parametrize("case", FAMILIES, ids=[case.name for case in FAMILIES])
+over_likelihoods = pytest.mark.parametrize("case", FAMILIES + MORE, ids=[c.name for c in FAMILIES + MORE])
 over_processes = pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES)
 over_gaussians = pytest.mark.parametrize("case", FAMILIES[:2], ids=["diagonal", "full"])

@@ -169,6 +169,12 @@ _teach(load, (types.Array, types.Integer), _FLOATS, _load)
 _teach(store, (types.Array, types.Integer, _FLOATS), types.void, _store)
 _teach(spread, (types.Number,), _FLOATS, _spread)
 _teach(larger, (_FLOATS, _FLOATS), _FLOATS, lambda _, builder, __, args: _larger_of(builder, *args))
+_teach(
+    larger,
+    (types.Float, types.Float),
+    types.float64,
+    lambda _, builder, __, args: _larger_of(builder, *args),
+)
 _teach(largest, (_FLOATS,), types.float64, _folded(_larger_of))
 _teach(sum_of, (_FLOATS,), types.float64, _folded(lambda builder, a, b: builder.fadd(a, b)))
 _teach(bits_of, (_FLOATS,), _BITS, _cast(_BIT_VECTOR))

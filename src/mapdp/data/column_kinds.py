@@ -7,7 +7,22 @@ from collections.abc import Iterable
 import numpy as np
 
 from mapdp.data.frames import Raw, is_number
+from mapdp.data.times import PARTS
 
+# Kinds that clusters are found by; the last four are never inferred.
+DESCRIBED = (
+    "real",
+    "log",
+    "count",
+    "binary",
+    "category",
+    "ordered",
+    "circular",
+    "waiting",
+    "share",
+    "robust",
+)
+KINDS = (*DESCRIBED, *PARTS, "ignore")  # what users may call a column
 _ENOUGH = 10_000  # cells that are looked at to infer the kind of a column
 _FEW = 5  # different numbers, or fewer, are levels in order
 _EACH = 5  # cells for each of them, at least: in a short table all values are few

@@ -13,6 +13,8 @@ import numpy as np
 
 from mapdp.data.checks import Names
 from mapdp.data.column_kinds import (
+    DESCRIBED,
+    KINDS,
     different,
     kind_of_numbers,
     kind_of_words,
@@ -24,9 +26,6 @@ from mapdp.data.copies import copies_among
 from mapdp.data.encoding import logs, meant, part_of, places
 from mapdp.data.frames import Raw, as_matrix, check_not_infinite, n_missing
 from mapdp.data.times import PARTS, in_words
-
-DESCRIBED = ("real", "log", "count", "binary", "category", "ordered")  # kinds that clusters are found by
-KINDS = (*DESCRIBED, *PARTS, "ignore")  # what users may call a column
 
 
 @dataclasses.dataclass(frozen=True)

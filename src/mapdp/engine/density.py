@@ -23,12 +23,12 @@ def reduced_scores(
     `weights` are the log probabilities of the chairs of the bank, an empty one last. Rows with gaps are
     scored all at once.
     """
-    if has_gaps(rows) and not isinstance(family, Mixed):
+    if has_gaps(rows) and not (isinstance(family, Mixed) or family.is_whole):
         families = [family.posterior(bank, k) for k in range(len(weights))]
         return reduce(_scores_with_gaps(rows, weights, families))
     log_join = np.full(whole_lanes(len(weights)), -np.inf)
     log_join[: len(weights)] = weights
-    chairs, work = family.handle(bank), new_workspace(family, 0)
+    chairs, work = family.handle(bank), new_workspace(family, 0, rows.shape[1])
     step = max(1, _CHUNK_CELLS // len(weights))
     out, reduced = np.empty((min(step, len(rows)), len(log_join))), []
     for begin in range(0, len(rows), step):

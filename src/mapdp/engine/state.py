@@ -105,10 +105,12 @@ def _furnished(labels: np.ndarray, family: Family, process: Process, capacity: i
     return State(seats, family.chairs(capacity), new_workspace(family, capacity))
 
 
-def new_workspace(family: Family, capacity: int) -> Workspace:
-    """Return working space for scoring rows against `capacity` chairs."""
+def new_workspace(family: Family, capacity: int, n_cells: int = 0) -> Workspace:
+    """Return working space for scoring rows against `capacity` chairs; new rows may have more cells."""
     origin = np.ascontiguousarray(family.origin, dtype=np.float64)
-    return Workspace(origin, np.zeros(family.n_features), np.zeros(capacity), family.scratch_handle())
+    if n_cells > len(origin):
+        origin = np.zeros(n_cells)
+    return Workspace(origin, np.zeros(len(origin)), np.zeros(capacity), family.scratch_handle())
 
 
 def forked(work: Workspace) -> Workspace:

@@ -10,7 +10,8 @@ from mapdp.data.moments import has_gaps
 from mapdp.engine.density import log_sum, reduced_scores
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
-from mapdp.families import Mixed
+from mapdp.families import LinearRegression, Mixed
+from mapdp.families.background import Background
 from mapdp.families.base import Family
 from mapdp.insights.branches import TreeDescription, described_tree
 from mapdp.insights.describe import Description, described
@@ -53,13 +54,21 @@ class FittedMixture(NamedTuple):
         return len(self.sizes)
 
     @property
+    def n_background(self) -> int:
+        """Return 1 where the last cluster is a background of outliers, else 0."""
+        if not isinstance(self.family, Background) or self.n_clusters == 1:
+            return 0
+        return int(self.family.is_background(self.bank, self.n_clusters)[-1])
+
+    @property
     def log_weights(self) -> np.ndarray:
         """Return the log probability of each cluster for the next row, then that of a new one."""
         return self.process.log_seating(self.sizes)
 
     def encoded(self, numbers: np.ndarray) -> np.ndarray:
         """Turn the numbers of a table into what kernels read."""
-        family = Mixed.of(self.family) if has_gaps(numbers) else self.family
+        is_open = has_gaps(numbers) and not self.family.is_whole
+        family = Mixed.of(self.family) if is_open else self.family
         return family.encode(numbers, self.schema.names())
 
     def scores(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -72,8 +81,8 @@ class FittedMixture(NamedTuple):
         return self.as_labels(best)
 
     def as_labels(self, chairs: np.ndarray) -> np.ndarray:
-        """Return chairs as labels: the empty chair is -1."""
-        return np.where(chairs == self.n_clusters, -1, chairs).astype(np.int32)
+        """Return chairs as labels: the empty chair is -1, and so is a background."""
+        return np.where(chairs >= self.n_clusters - self.n_background, -1, chairs).astype(np.int32)
 
     def probabilities(self, numbers: np.ndarray) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is a new cluster."""
@@ -96,11 +105,17 @@ class FittedMixture(NamedTuple):
 
     def describe(self) -> Description:
         """Describe each cluster by what sets it apart."""
-        return described(self.family, self.bank, self.sizes, self._used(), self.schema.labels())
+        return described(self.family, self.bank, self.sizes, *self._shown())
 
     def _used(self) -> list[Column]:
         """Return the columns that the family describes."""
         return [self.schema.columns[j] for j in self.schema.used]
+
+    def _shown(self) -> tuple[list[Column], list[str]]:
+        """Return what clusters are described by: columns and their names, or rows as a whole."""
+        if self.family.n_described != self.family.n_features:
+            return [Column("row", "given")], ["row"]
+        return self._used(), self.schema.labels()
 
     def tree(self, labels: np.ndarray, apart: np.ndarray) -> ClusterTree:
         """Return the tree of the clusters of these rows; `apart` marks those with a known label."""
@@ -108,7 +123,7 @@ class FittedMixture(NamedTuple):
 
     def describe_tree(self, tree: ClusterTree) -> TreeDescription:
         """Describe each branch of the tree by what sets it apart."""
-        return described_tree(tree, self.family, self.bank, self._used(), self.schema.labels())
+        return described_tree(tree, self.family, self.bank, *self._shown())
 
     def merged(self, into: np.ndarray) -> "FittedMixture":
         """Return the mixture in which cluster k is part of cluster into[k]."""
@@ -117,12 +132,27 @@ class FittedMixture(NamedTuple):
 
     def explain(self, numbers: np.ndarray) -> Explanation:
         """Explain why each row is where it is."""
-        rows = Mixed.of(self.family).encode(numbers, self.schema.names())
+        columns = self.family if self.family.is_whole else Mixed.of(self.family)
+        rows = columns.encode(numbers, self.schema.names())
         scores = self.scores(self.encoded(numbers), np.copy)
         return explained(self.family, self.bank, rows, scores, self.log_weights, self.schema.labels())
 
+    def expected_target(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the mean of all regression lines, by the sizes of clusters."""
+        if not isinstance(self.family, LinearRegression):
+            raise TypeError(f"predict_target is for LinearRegression, got {type(self.family).__name__}.")
+        features, total = np.delete(numbers, self.family.target, axis=1), self.sizes.sum()
+        lines = [self.family.line(self.bank, k) for k in range(self.n_clusters)]
+        means = [intercept + features @ slopes for intercept, slopes in lines]
+        return np.tensordot(self.sizes / total, means, axes=1)
+
     def fills(self, numbers: np.ndarray) -> list[Fill]:
         """Return what belongs in the gaps of each used column, in the values of the table."""
+        if self.family.is_whole:
+            raise ValueError(
+                f"{type(self.family).__name__} sees rows as a whole and cannot fill gaps. "
+                "Hint: use a family with columns, such as DiagonalGaussian."
+            )
         rows = self.encoded(numbers)
         chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
         found = fills(self.family, self.bank, rows, chances)

@@ -1,25 +1,21 @@
 """MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
 
-import math
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
-
+from mapdp.data import checks
 from mapdp.data.blocks import blocks_of
 from mapdp.data.frames import read_table
-from mapdp.engine.joint import state_log_joint
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
+from mapdp.estimators.background import fit_with_background
 from mapdp.estimators.block_fit import BlockFitMixin
-from mapdp.estimators.doubts import doubts
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
-from mapdp.estimators.reader import TableReader
+from mapdp.estimators.reader import Reading, TableReader
+from mapdp.estimators.reports import ReportMixin
 from mapdp.estimators.settings import Settings
 from mapdp.estimators.streaming import StreamMixin
 from mapdp.estimators.tree import TreeMixin
@@ -27,11 +23,9 @@ from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
 from mapdp.partitions.process import Process
 from mapdp.search.weighted_rows import row_blocks
-from mapdp.selection.alpha import Choice
-from mapdp.selection.structure import Models
 
 
-class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
+class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin):
     """Cluster rows without saying how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
@@ -66,8 +60,12 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
         the paper's, which expect clusters as wide as the table. None learns where no family is given.
     columns : dict, default None
         What columns hold, where inference gets it wrong: {"visits": "count", "grade": "ordered", ...}.
-        Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered"
-        and "ignore". Columns that are not named are looked at; `schema_` says what was found.
+        Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered",
+        "circular" (radians), "waiting" (a positive time), "share" (between 0 and 1), "robust" and "ignore".
+        Columns that are not named are looked at; `schema_` says what was found.
+    background : bool, default False
+        Whether a broad, fixed density of the whole table stands beside the clusters: rows that it describes
+        better than any cluster are outliers, with the label -1. The model is learned without the farthest.
     weights : {None, "repeats", "relative"}, default None
         How `sample_weight` is read: a weight of 2 is the same row twice ("repeats"), or only the ratios of
         weights matter ("relative": they are scaled to a mean of 1). None is "repeats", with a warning where
@@ -110,6 +108,8 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
         Cluster of each row; clusters are numbered by falling size.
     n_clusters_ : int
     cluster_sizes_ : array of shape (n_clusters_,)
+    outliers_ : array of rows
+        With `background`: rows whose label is -1, the farthest first.
     log_joint_ : float
         Exact log p(x, z) of the data and the partition, under `alpha_`.
     tree_ : ClusterTree
@@ -172,6 +172,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
         covariance: str = "auto",
         prior: str | None = None,
         columns: Mapping[object, str] | None = None,
+        background: bool = False,
         weights: str | None = None,
         init: Any = "sequential",
         search: str = "split-merge",
@@ -193,6 +194,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
         self.covariance = covariance
         self.prior = prior
         self.columns = columns
+        self.background = background
         self.weights = weights
         self.init = init
         self.search = search
@@ -237,25 +239,21 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
         -------
         self
         """
+        checks.truth("background", self.background)
         settings, model_choice = Settings.of(self), ModelChoice.of(self)
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
         self._has_row_blocks, self._row_blocks = False, None
         if (in_blocks := blocks_of(X)) is not None:
+            if self.background:
+                raise ValueError("background=True needs a table in memory. Hint: fit a sample of the rows.")
             budget = settings.budget(in_blocks.n_rows, listener or silent)
             return self._fit_in_blocks(in_blocks, budget, (y, sample_weight, groups), checkpoint)
-        table = read_table(self, X, reset=True)
-        blocks = None
-        if not (sample_weight is None and groups is None and y is None):
-            blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
-        self._has_row_blocks, self._row_blocks = blocks is not None, blocks
-        reader = TableReader(
-            self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
-        )
-        reading = model_choice.begun(reader.read(table, None if blocks is None else blocks.counted()))
-        del table  # a large one should not stay beside the rows
+        reading, blocks = self._read(X, (y, sample_weight, groups), model_choice)
         n_rows = len(reading.rows) if blocks is None else len(blocks.known)
         rule = settings.alpha_rule(n_rows, is_learned=model_choice.is_learned)
         budget = settings.budget(len(reading.rows), listener or silent)
+        if self.background:
+            return self._fit_beside_background(X, reading, blocks, budget)
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
@@ -264,37 +262,21 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
             self.known_labels_ = kept.known_labels
         return self._keep(kept.mixture, kept.labels)
 
-    @property
-    def warnings_(self) -> list[str]:
-        """Return what to know before the partition is trusted, in sentences; often nothing."""
-        check_is_fitted(self)
-        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_)
+    def _read(self, X: Any, given: tuple[Any, Any, Any], model_choice: ModelChoice) -> tuple[Reading, Any]:
+        """Return the table, and blocks of rows where labels, weights or groups are given."""
+        table = read_table(self, X, reset=True)
+        blocks = None
+        y, sample_weight, groups = given
+        if not all(one is None for one in given):
+            blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
+        self._has_row_blocks, self._row_blocks = blocks is not None, blocks
+        reader = TableReader(
+            self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
+        )
+        return model_choice.begun(reader.read(table, None if blocks is None else blocks.counted())), blocks
 
-    @property
-    def models_(self) -> Models:
-        """Return the structures that were tried, best first; prints as a table."""
-        check_is_fitted(self)
-        return Models(self._models)
-
-    def _report(self, choice: Choice, fit: MapFit, is_stopped: bool) -> None:
-        """Store trace, convergence and per-start results."""
-        best, log_units = choice.best, fit.reading.log_units_of(fit.blocks)
-        self._models = [] if fit.chosen is None else list(fit.chosen.models)
-        self.trace_ = [
-            step._replace(climb=c, log_joint=step.log_joint - log_units)
-            for c, steps in enumerate(best.climbs)
-            for step in steps
-        ]
-        self.winning_climb_, self.converged_ = best.won, best.converged and not is_stopped
-        self.n_iter_ = sum(steps[-1].sweep for steps in best.climbs)
-        if not best.converged and not is_stopped:
-            warnings.warn(
-                f"rows still moved after max_iter={self.max_iter} sweeps. Hint: raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self.log_joint_ = state_log_joint(best.state, best.process) - log_units
-        starts = [one.beside(best) for one in choice.starts]
-        self.inits_ = [one._replace(log_joint=one.log_joint - log_units) for one in starts]
-        self.alphas_ = [one._replace(log_joint=one.log_joint - log_units) for one in choice.tried]
-        self.alpha_ = getattr(best.process, "alpha", math.nan)
+    def _fit_beside_background(self, X: Any, reading: Reading, blocks: Any, budget: Any) -> Self:
+        made = fit_with_background(self, X, reading, blocks, budget)
+        self._report(made.choice, made.fit, budget.is_over)
+        self._models, self.outliers_ = made.models, made.outliers
+        return self._keep(made.mixture, made.labels)

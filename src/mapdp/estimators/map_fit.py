@@ -19,7 +19,7 @@ from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
 from mapdp.search.weighted_rows import RowBlocks, by_rows, of_blocks
 from mapdp.selection import alpha as selection
-from mapdp.selection.coordinates import rows_to_guess_by
+from mapdp.selection.coordinates import rows_to_guess_by, whole_rows_to_guess_by
 from mapdp.selection.prior import LearningTable
 from mapdp.selection.structure import Chosen, choose
 
@@ -52,7 +52,9 @@ class MapFit(NamedTuple):
             self.settings.model(self.reading.family, len(self.reading.rows), self.rule),
         )
         guesses = gaps_filled_by_means(rows) if self.reading.has_gaps else rows
-        if self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
+        if self.reading.family.is_whole:
+            guesses = whole_rows_to_guess_by(self.reading.family, self.reading.numbers)
+        elif self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
             guesses = rows_to_guess_by(self.reading.family, self.reading.numbers, rows)
         if self.chosen is not None:
             learned = self.chosen.outcome.problem.model

@@ -40,8 +40,15 @@ class Mixture(ClusterMixin, BaseEstimator):
         """Store a fitted mixture and what follows from it; return the estimator."""
         self.mixture_, self.labels_ = mixture, labels
         self.schema_, self.family_ = mixture.schema, mixture.family
-        self.n_clusters_, self.cluster_sizes_ = mixture.n_clusters, mixture.sizes
+        self.n_clusters_ = mixture.n_clusters - mixture.n_background
+        self.cluster_sizes_ = mixture.sizes[: self.n_clusters_]
         return self
+
+    @property
+    def _chairs(self) -> np.ndarray:
+        """Return the cluster of each row in the mixture, where outliers are in the last one."""
+        labels = np.asarray(self.labels_)
+        return np.where(labels < 0, self.mixture_.n_clusters - 1, labels).astype(np.int32)
 
     def _new_table(self, X: Any) -> list[Raw]:
         """Return the columns of new rows."""
@@ -108,7 +115,8 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _rows_without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
         """Return encoded rows, or raise where gaps would have to be filled for their joint."""
         rows = self.mixture_.encoded(numbers)
-        if not self.family_.has_columns and np.isnan(rows).any():
+        is_open = not self.family_.has_columns and not self.family_.is_whole
+        if is_open and np.isnan(rows).any():
             raise ValueError(
                 f"X must have no gaps for {type(self.family_).__name__}, whose columns are correlated. "
                 "Hint: fill them with impute, and fit a model to that."
@@ -131,6 +139,22 @@ class Mixture(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.mixture_.describe()
+
+    def predict_target(self, X: Any) -> np.ndarray:
+        """Return the expected target of rows under `LinearRegression`, whatever their target says.
+
+        Features do not tell the clusters apart, so it is the mean of all lines, by the sizes of clusters.
+
+        Examples
+        --------
+        >>> from mapdp import MAPDP, LinearRegression
+        >>> x = np.linspace(0.0, 1.0, 50)
+        >>> model = MAPDP(family=LinearRegression).fit(np.column_stack([x, 3.0 * x + 1.0]))
+        >>> bool(abs(model.predict_target([[0.5, 0.0]])[0] - 2.5) < 0.01)
+        True
+        """
+        numbers = self.numbers_of(X)
+        return self.mixture_.expected_target(numbers)
 
     def explain(self, X: Any) -> Explanation:
         """Explain why each row is where it is: log odds against its second choice, column by column.

@@ -58,6 +58,8 @@ class TableReader(NamedTuple):
         family = self._family(schema, numbers if counted is None else numbers[counted], gaps)
         if family.has_columns:
             family = Mixed.of(family) if gaps or counted is not None else family
+        elif family.is_whole:
+            family, gaps = family.fitting(numbers), False  # it says itself what a gap means
         elif gaps:
             self._check_fills_gaps(family)
             return Reading(schema, family, numbers, numbers, gaps, schema.log_units(numbers))

@@ -28,14 +28,14 @@ class TreeMixin(Mixture):
         """Return the tree of the clusters, which is worked out when it is first asked for."""
         check_is_fitted(self)
         if self._tree is None:
-            self._tree = self.mixture_.tree(np.asarray(self.labels_), self._have_known_labels())
+            self._tree = self.mixture_.tree(self._chairs, self._have_known_labels())
         return self._tree
 
     def _have_known_labels(self) -> np.ndarray:
         """Return (K,): whether the label of each cluster is known."""
         known = getattr(self, "known_labels_", None)
         if known is None:
-            return np.zeros(self.n_clusters_, dtype=bool)
+            return np.zeros(self.mixture_.n_clusters, dtype=bool)
         return known != (-1 if known.dtype.kind == "i" else "")
 
     def describe_tree(self) -> TreeDescription:
@@ -90,6 +90,11 @@ class TreeMixin(Mixture):
         tree = self.tree_
         level = tree.level(n_clusters, nats=nats, share=share)
         into, coarse = tree.numbers(level), copy.copy(self)
+        if self.mixture_.n_background:
+            raise ValueError(
+                "a partition with a background cannot be cut: outliers are no branch. "
+                "Hint: fit the other rows without background."
+            )
         coarse._keep(self.mixture_.merged(into), into[np.asarray(self.labels_)])
         coarse.log_joint_ = self.log_joint_ - float(tree.accumulated[tree.n_clusters - level])
         if hasattr(self, "known_labels_"):

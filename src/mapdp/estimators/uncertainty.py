@@ -91,7 +91,7 @@ class UncertaintyMixin(Mixture):
         agreement = agreement_of(sampler.second_half(chains))
         blocks = self._row_blocks
         if blocks is None:
-            return uncertainty_of(self.labels_, samples, agreement)
+            return uncertainty_of(self._chairs, samples, agreement)
         by_rows = np.ascontiguousarray(samples[:, blocks.block_of])
         found = uncertainty_of(self.labels_[blocks.rows], by_rows, agreement)
         return found.among(len(self.labels_), blocks.rows)
@@ -106,7 +106,7 @@ class UncertaintyMixin(Mixture):
         if len(numbers) == len(self.labels_):
             rows = self._rows_without_open_gaps(numbers)
             model = Model(self.family_, self.mixture_.process)
-            problem, labels = Problem(rows, gaps_filled_by_means(rows), model), self.labels_
+            problem, labels = Problem(rows, gaps_filled_by_means(rows), model), self._chairs
             log_units = self.schema_.log_units(numbers)
             if blocks is not None:
                 problem, labels = of_blocks(problem, blocks), blocks.of_blocks(labels)

@@ -17,7 +17,6 @@ from mapdp.families import verbs
 from mapdp.families.columns import Sums, new_columns, sums_of
 
 SCALE_HINT = "1.0 is the paper's choice, smaller values look for tighter clusters."
-_REACH = 1e12  # prior widths from the prior mean: beyond, exact sums of squares lose the digits of a width
 _ADDRESSES: MutableMapping["Family", np.ndarray] = weakref.WeakKeyDictionary()  # of verbs in machine code
 NO_SCRATCH = np.zeros((0, LANES))  # of a family whose verbs need none
 Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
@@ -42,11 +41,28 @@ class Family:
 
     has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
+    is_whole = (
+        False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
+    )
 
     @property
     def n_features(self) -> int:
         """Return the number of columns this family describes."""
         raise NotImplementedError
+
+    @property
+    def n_cells(self) -> int:
+        """Return the number of cells of an encoded row."""
+        return self.n_features
+
+    def fitting(self, X: np.ndarray) -> Self:
+        """Return this family with what it has to know of the rows it will encode; it is the same model."""
+        return self
+
+    @property
+    def n_described(self) -> int:
+        """Return the number of columns that clusters are described by."""
+        return self.n_features
 
     @classmethod
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
@@ -137,6 +153,14 @@ class Family:
         """Return what the predictive density says of each column: mean, variance, ..."""
         raise NotImplementedError
 
+    def in_words(self, sums: Sums) -> str | None:
+        """Return in a few words what cells with these statistics are like; None leaves it to their kind."""
+        return None
+
+    def log_marginal_of(self, sums: Sums) -> float:
+        """Return the log density of rows with these statistics, where rows are described as a whole."""
+        raise NotImplementedError
+
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the parameters of n clusters."""
         raise NotImplementedError
@@ -199,7 +223,7 @@ class Family:
     @property
     def origin(self) -> np.ndarray:
         """Return the point that rows are measured from."""
-        return np.zeros(self.n_features)
+        return np.zeros(self.n_cells)
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Check the cells of X and return them as the verbs want them."""
@@ -233,48 +257,6 @@ class Family:
         for x in self.encode(rows):
             verbs.insert(bank, 0, x - self.origin, scratch)
         return bank
-
-
-class Located(Family):
-    """A family whose rows are measured from its prior mean."""
-
-    mean: np.ndarray
-
-    @property
-    def widths(self) -> np.ndarray:
-        """Return the prior width of a cluster in each column."""
-        raise NotImplementedError
-
-    def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
-        """Check that all cells are finite, and near enough to the prior mean to be told apart."""
-        checks.finite(X, names)
-        kind, reach = type(self).__name__, np.minimum(_REACH * self.widths, checks.LARGEST_SQUARED)
-        rule = f"{kind} columns must be within {_REACH:.0e} prior widths of the prior mean"
-        hint = f"family={kind} makes a prior from the rows; a single such number may stand for missing."
-        checks.within(X, self.mean, reach, rule, hint, names)
-        return X
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return len(self.mean)
-
-    @property
-    def origin(self) -> np.ndarray:
-        """Rows are measured from the prior mean."""
-        return self.mean
-
-
-def rows_side_by_side(
-    families: Sequence[Family], parameters: Parameters, rng: np.random.Generator
-) -> np.ndarray:
-    """Draw one row for each drawn cluster, family after family; each takes its share of the parameters."""
-    rows, rest = [], parameters
-    for one in families:
-        taken = len(one.sample_parameters(0, rng))
-        rows.append(one.sample_rows(rest[:taken], rng))
-        rest = rest[taken:]
-    return np.hstack(rows)
 
 
 @kernel

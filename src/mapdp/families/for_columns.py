@@ -10,6 +10,10 @@ from mapdp.data.moments import has_gaps
 from mapdp.families.base import Family
 from mapdp.families.counts.negative_binomial import NegativeBinomial
 from mapdp.families.gaussian.diagonal import DiagonalGaussian
+from mapdp.families.grid.beta import Beta
+from mapdp.families.grid.gamma import Gamma
+from mapdp.families.grid.student_t import StudentT
+from mapdp.families.grid.von_mises import VonMises
 from mapdp.families.levels.bernoulli import Bernoulli
 from mapdp.families.levels.categorical import Categorical
 from mapdp.families.levels.ordered import Ordered
@@ -22,6 +26,10 @@ FAMILIES: dict[str, type[Family]] = {
     "binary": Bernoulli,
     "category": Categorical,
     "ordered": Ordered,
+    "circular": VonMises,
+    "waiting": Gamma,
+    "share": Beta,
+    "robust": StudentT,
 }
 _FASTER = {DiagonalGaussian, Bernoulli, Categorical}  # than the same as Mixed
 

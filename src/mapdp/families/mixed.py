@@ -17,9 +17,10 @@ from mapdp.compiled.handles import Handle, handle
 from mapdp.compiled.lanes import whole_lanes
 from mapdp.data.checks import Names, column_name
 from mapdp.families import verbs
-from mapdp.families.base import NO_SCRATCH, Bank, Family, Parameters, rows_side_by_side
+from mapdp.families.base import NO_SCRATCH, Bank, Family, Parameters
 from mapdp.families.columns import Sums, new_columns, put, side_by_side, sums_of
-from mapdp.families.pairs import paired, written_banks, written_scratch
+from mapdp.families.grid.grid_columns import GridColumns, room_for
+from mapdp.families.pairs import paired, rows_side_by_side, written_banks, written_scratch
 
 
 class MixedBank(NamedTuple):
@@ -89,7 +90,7 @@ class Mixed(Family):
         """Return what a family says of each column by itself: the same model, where it has columns."""
         if isinstance(family, cls):
             return family
-        return cls([family.column(j) for j in range(family.n_features)])
+        return cls([family.column(j) for j in range(family.n_described)])
 
     @property
     def n_features(self) -> int:
@@ -132,11 +133,18 @@ class Mixed(Family):
 
     def scratch(self) -> Any:
         """Return the working space of each kind of columns, paired as the banks are."""
-        return paired([NO_SCRATCH] * len(self._kinds))
+        return paired(self._rooms())
+
+    def _rooms(self) -> list[np.ndarray]:
+        """Return the working space of each kind of columns."""
+        is_grid = [kind is GridColumns for kind, _ in self._kinds]
+        pairs = zip(is_grid, self._kinds, strict=True)
+        return [room_for(prior) if one else NO_SCRATCH for one, (_, prior) in pairs]
 
     def scratch_handle(self) -> Handle:
         """Return new working space as kernels take it."""
-        scratch, leaves = self.scratch(), [handle(NO_SCRATCH) for _ in self._kinds]
+        rooms = self._rooms()
+        scratch, leaves = paired(rooms), [handle(room) for room in rooms]
         return leaves[0] if len(leaves) == 1 else handle(scratch, written=written_scratch(scratch, leaves))
 
     def written(self, bank: Bank) -> Any:

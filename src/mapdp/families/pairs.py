@@ -6,8 +6,11 @@ Kernels know both sides by their addresses, so that pairs of any families share 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mapdp.compiled.handles import Handle, handle
 from mapdp.families import verbs
+from mapdp.families.base import Family, Parameters
 
 _SAMPLE = (handle(()), handle(()))  # working space of a pair: what kind of thing it is
 
@@ -32,3 +35,15 @@ def written_scratch(scratch: Any, leaves: Sequence[Handle]) -> Any:
     if len(leaves) > 2:
         right = handle(scratch[1], written=written_scratch(scratch[1], leaves[1:]))
     return leaves[0], right
+
+
+def rows_side_by_side(
+    families: Sequence[Family], parameters: Parameters, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw one row for each drawn cluster, family after family; each takes its share of the parameters."""
+    rows, rest = [], parameters
+    for one in families:
+        taken = len(one.sample_parameters(0, rng))
+        rows.append(one.sample_rows(rest[:taken], rng))
+        rest = rest[taken:]
+    return np.hstack(rows)

@@ -14,10 +14,10 @@ import numpy as np
 from mapdp.compiled.handles import Handle, handle
 from mapdp.data.checks import Names
 from mapdp.families import verbs
-from mapdp.families.base import Bank, Family, Parameters, rows_side_by_side
+from mapdp.families.base import Bank, Family, Parameters
 from mapdp.families.columns import Sums, side_by_side
 from mapdp.families.mixed import clear, log_marginal, pour, refresh
-from mapdp.families.pairs import paired, written_banks, written_scratch
+from mapdp.families.pairs import paired, rows_side_by_side, written_banks, written_scratch
 
 
 class ProductPrior(NamedTuple):
@@ -88,6 +88,16 @@ class Product(Family):
         """Say whether every part has."""
         return all(part.has_columns for part, _ in self.parts)
 
+    @property
+    def is_whole(self) -> bool:  # type: ignore[override]
+        """Say whether a part sees rows as a whole."""
+        return any(part.is_whole for part, _ in self.parts)
+
+    @property
+    def n_cells(self) -> int:
+        """Return the number of cells of an encoded row."""
+        return sum(part.n_cells for part, _ in self.parts)
+
     def column(self, j: int) -> Family:
         """Return the family of column j."""
         part, columns = next((part, columns) for part, columns in self.parts if j in columns)
@@ -136,7 +146,7 @@ class Product(Family):
 
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Put the parts' columns back where they came from."""
-        pieces = np.split(X, np.cumsum([part.n_features for part, _ in self.parts])[:-1], axis=1)
+        pieces = np.split(X, np.cumsum([part.n_cells for part, _ in self.parts])[:-1], axis=1)
         out = np.empty(X.shape)
         for (part, columns), piece in zip(self.parts, pieces, strict=True):
             out[:, list(columns)] = part.decode(piece)
@@ -145,7 +155,7 @@ class Product(Family):
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
         banks = [part.new_bank(capacity) for part, _ in self.parts]
-        widths = [part.n_features for part, _ in self.parts]
+        widths = [part.n_cells for part, _ in self.parts]
         pairs = list(zip(widths, banks, strict=True))[:-1]
         return functools.reduce(
             lambda right, left: ProductBank(ProductPrior(left[0]), left[1], right),
@@ -168,6 +178,13 @@ class Product(Family):
     def summary(self) -> dict[str, Any]:
         """Return the summary of each part, under its columns."""
         return {str(columns): part.summary() for part, columns in self.parts}
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw n independent rows from the predictive density."""
+        out = np.empty((n, self.n_features))
+        for part, columns in self.parts:
+            out[:, list(columns)] = part.sample(n, rng)
+        return out
 
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the parameters of n clusters, part after part."""

@@ -15,7 +15,7 @@ from mapdp.engine.columns import log_marginals_of_columns
 from mapdp.families import Mixed
 from mapdp.families.base import Bank, Family
 from mapdp.families.columns import Sums, together
-from mapdp.insights.typical import Typical, typical_values
+from mapdp.insights.typical import Typical, has_one_column_for_all, typical_values
 
 
 class Feature(NamedTuple):
@@ -62,13 +62,16 @@ def nats_apart(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
 
 def nats_between(family: Family, some: Sequence[Sums], others: Sequence[Sums]) -> np.ndarray:
     """Return for pairs of clusters by how much the cells of each column are more probable apart."""
-    columns, both = Mixed.of(family), [together(pair) for pair in zip(some, others, strict=True)]
-    one, other, joined = (_log_marginals(columns, chairs) for chairs in (some, others, both))
+    both = [together(pair) for pair in zip(some, others, strict=True)]
+    one, other, joined = (_log_marginals(family, chairs) for chairs in (some, others, both))
     return (one + other - joined).T
 
 
-def _log_marginals(columns: Mixed, chairs: Sequence[Sums]) -> np.ndarray:
+def _log_marginals(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
     """Return (D, K): the log marginal density of each column on each chair."""
+    if has_one_column_for_all(family):
+        return np.array([[family.log_marginal_of(sums) for sums in chairs]])
+    columns = Mixed.of(family)
     out = np.empty((columns.n_features, len(chairs)))
     for bank in columns.banks_of(chairs):
         part = np.empty((len(bank.prior.place), len(chairs)))

@@ -38,10 +38,13 @@ def explained(
     n_chairs = scores.shape[1]
     order = np.argsort(-scores, axis=1, kind="stable")[:, :2]
     first, second = order[:, 0].copy(), order[:, 1].copy()
-    by_column = _by_column(family, bank, rows, first, second, n_chairs)
-    everyone = np.arange(len(rows))
+    everyone = np.arange(len(scores))
     log_odds = scores[everyone, first] - scores[everyone, second]
     by_size = weights[first] - weights[second]
+    if family.is_whole:
+        by_column, names = (log_odds - by_size)[:, None], ("row",)
+    else:
+        by_column = _by_column(family, bank, rows, first, second, n_chairs)
     first, second = (np.where(chair == n_chairs - 1, -1, chair) for chair in (first, second))
     return Explanation(first, second, log_odds, by_size, by_column, tuple(names))
 

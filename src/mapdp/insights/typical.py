@@ -35,9 +35,14 @@ class Typical(str):
 
 def typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[Typical]:
     """Return what rows with these sums are like in each column."""
-    priors = Mixed.of(family).columns
+    priors = (family,) if has_one_column_for_all(family) else tuple(Mixed.of(family).columns)
     one_by_one = (sums.among(np.array([j])) for j in range(len(columns)))
     return [_typical(*one) for one in zip(priors, one_by_one, columns, strict=True)]
+
+
+def has_one_column_for_all(family: Family) -> bool:
+    """Say whether clusters are described by their rows as a whole."""
+    return family.is_whole and family.n_described == 1
 
 
 def short(number: float, digits: int = 4) -> str:
@@ -60,6 +65,9 @@ def _typical(prior: Family, sums: Sums, column: Column) -> Typical:
     n, tally = float(sums.n[0]), sums.tallies[0]
     if n == 0:
         return Typical.of("no values")
+    words = prior.in_words(sums)
+    if words is not None:
+        return Typical.of(words)
     if len(tally):
         return _level(prior, tally, column)
     mean, spread = float(sums.total[0] / n), 0.0

@@ -5,6 +5,7 @@ used once, nesting has a limit, and the fields of a record must have the types t
 """
 
 import dataclasses
+import inspect
 import types
 import typing
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from mapdp import families
 from mapdp.data.columns import Column, Schema
 from mapdp.engine.trace import Chains, Init, Step
 from mapdp.families import Product
+from mapdp.families.background import Background
+from mapdp.outputs.functions import function_at, path_of
 from mapdp.partitions import process
 from mapdp.sampling.diagnostics import RafteryLewis
 from mapdp.selection.alpha import Tried
@@ -24,7 +27,10 @@ from mapdp.selection.structure import TriedModel
 _RECORDS: dict[str, Any] = {
     kind.__name__: kind for kind in (Chains, Column, Init, RafteryLewis, Schema, Step, Tried, TriedModel)
 }
-_FAMILIES: dict[str, Any] = {name: getattr(families, name) for name in families.__all__ if name != "Blocks"}
+_FAMILIES: dict[str, Any] = {
+    name: getattr(families, name) for name in families.__all__ if name not in ("Blocks", "grid")
+}
+_FAMILIES["Background"] = Background
 _PROCESSES: dict[str, Any] = {
     kind.__name__: kind for kind in (process.PitmanYor, process.MixtureOfFiniteMixtures)
 }
@@ -43,8 +49,8 @@ def packed(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
         return {"words": value.tolist()}
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, type) and value in _FAMILIES.values():
-        return {"class": value.__name__}
+    if inspect.isfunction(value) or (isinstance(value, type) and value in _FAMILIES.values()):
+        return _named(value)
     fields = _fields(value)
     if fields is not None:
         parts = {field: packed(getattr(value, field), f"{name}.{field}", tensors) for field in fields}
@@ -61,6 +67,11 @@ def packed(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
     if not isinstance(value, bool | int | float | str | None):
         raise TypeError(f"{name} cannot be kept in a file, got {type(value).__name__}.")
     return value
+
+
+def _named(value: Any) -> dict[str, str]:
+    """Return a class of ours, or a function of the user's, by its name."""
+    return {"class": value.__name__} if isinstance(value, type) else {"function": path_of(value)}
 
 
 def _fields(value: Any) -> tuple[str, ...] | None:
@@ -100,6 +111,9 @@ def _unpacked_alone(what: str, value: Any, tensors: dict[str, np.ndarray], depth
     """Return a tensor, a class, a dict or a tuple."""
     if what == "tensor":
         return tensors.pop(value).copy()  # once: many copies of one would fill the memory
+    if what == "function":
+        check_is_a("function", value, str)
+        return function_at(value)
     if what == "class":
         return _FAMILIES[value]
     if what == "words":

@@ -88,7 +88,7 @@ def _check_family(family: Family, schema: Schema) -> None:
     """Raise unless the family is about the used columns, and its bank needs little room for each."""
     n_columns, n_used = family.n_features, len(schema.used)
     _require(n_columns == n_used, f"its family has {n_columns} columns and its schema {n_used}")
-    _require(np.shape(family.origin) == (n_columns,), "its family has no origin")
+    _require(np.shape(family.origin) == (family.n_cells,), "its family has no origin")
     heights = sum(len(w) * len(levels) for levels, w in _curves(family))
     _require(heights <= _MOST_HEIGHTS, "its ordered columns have too many levels")
     for place, j in enumerate(schema.used if family.has_columns else ()):
@@ -168,7 +168,7 @@ def check_estimator(model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     _require(names is None or len(names) == n_columns, f"it names other than {n_columns} columns")
     _check_params(model)
-    _check_labels(model.labels_, model.n_clusters_)
+    _check_labels(model.labels_, model.n_clusters_, -1 if hasattr(model, "outliers_") else 0)
     if isinstance(model, DPMeans):
         _check_centres(model)
         return
@@ -178,7 +178,7 @@ def check_estimator(model: Any) -> None:
     known = getattr(model, "known_labels_", None)
     _require(known is None or known.shape == (model.n_clusters_,), "its known labels are not its clusters'")
     if not getattr(model, "_has_row_blocks", False):
-        counts = np.bincount(model.labels_, minlength=model.n_clusters_)
+        counts = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
         _require(np.array_equal(counts, model.cluster_sizes_), "its sizes are not those of its labels")
 
 
@@ -198,9 +198,9 @@ def _check_centres(model: Any) -> None:
     _require(np.isfinite(centres).all() and 0.0 <= model.lam_ < math.inf, "its centres are not finite")
 
 
-def _check_labels(labels: np.ndarray, n_clusters: int) -> None:
+def _check_labels(labels: np.ndarray, n_clusters: int, least: int) -> None:
     _require(labels.ndim == 1 and labels.dtype.kind == "i" and len(labels), "its labels are no labels")
-    is_within = labels.min() >= 0 and labels.max() < n_clusters <= len(labels)
+    is_within = labels.min() >= least and labels.max() < n_clusters <= len(labels)
     _require(is_within, "its labels are not its clusters")
 
 
@@ -223,7 +223,10 @@ def _check_samples(model: Any) -> None:
 
 
 def _check_rows(rows: np.ndarray, n_rows: int, family: Family) -> None:
-    _require(rows.dtype == np.float64 and rows.shape == (n_rows, family.n_features), "its rows are others")
+    _require(rows.dtype == np.float64 and rows.shape == (n_rows, family.n_cells), "its rows are others")
+    if family.is_whole:
+        _require(np.isfinite(rows).all(), "its rows are not finite")
+        return
     cells = np.where(np.isnan(rows), 0.0, rows) if family.has_columns else rows
     again = family.encode(family.decode(cells))
     _require(np.allclose(again, cells, rtol=1e-6, atol=1e-6), "its rows are not the family's")

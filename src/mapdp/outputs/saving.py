@@ -24,6 +24,7 @@ from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.estimators.mixture import Mixture
+from mapdp.outputs.functions import MissingFunctionError
 from mapdp.outputs.packing import check_is_a, packed, unpacked
 from mapdp.outputs.saved_parts import arrays_of, check_estimator, checked_mixture
 
@@ -121,6 +122,8 @@ def _params(model: Any, tensors: dict[str, np.ndarray]) -> tuple[dict[str, Any],
     defaults = type(model)().get_params(deep=False)
     for name, value in model.get_params(deep=False).items():
         try:
+            if callable(value) and not isinstance(value, type):
+                raise TypeError(f"{name} is code.")
             kept[name] = packed(value, f"params.{name}", tensors)
         except TypeError:
             kept[name] = packed(defaults[name], f"params.{name}", tensors)
@@ -147,6 +150,8 @@ def from_bytes(content: bytes, name: str = "model file") -> Any:
             raise ValueError("its digest is another")
         with np.errstate(all="ignore"):  # what is not finite is refused
             model, lost = _model(json.loads(about["model"]), tensors)
+    except MissingFunctionError as error:
+        raise ValueError(f"{name} cannot be read: {error}") from error
     except Exception as error:  # any: a forged file may bring every constructor to every error it has
         raise ValueError(f"{name} is damaged: {_reason(error)}. Hint: save the model again.") from error
     for one in lost:

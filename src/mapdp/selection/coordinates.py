@@ -8,7 +8,7 @@ their fourth moments (Tyler et al. 2009, invariant coordinate selection).
 import numpy as np
 
 from mapdp.data.moments import gaps_filled_by_means
-from mapdp.families import Gaussian, SharedGaussian
+from mapdp.families import Gaussian, Multinomial, SharedGaussian
 from mapdp.families.base import Family
 
 MANY = 100  # columns: a covariance matrix of more takes longer than it tells
@@ -16,11 +16,21 @@ MANY = 100  # columns: a covariance matrix of more takes longer than it tells
 
 def rows_to_guess_by(family: Family, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
     """Return numbers without gaps; rows that are alike under the family have numbers that are."""
+    if family.is_whole:
+        return whole_rows_to_guess_by(family, numbers)
     if not isinstance(family, Gaussian | SharedGaussian):
         return gaps_filled_by_means(encoded)
     filled = gaps_filled_by_means(numbers)
     Y = np.linalg.solve(np.linalg.cholesky(family.scale), (filled - family.mean).T).T
     return np.ascontiguousarray(turned(Y))
+
+
+def whole_rows_to_guess_by(family: Family, numbers: np.ndarray) -> np.ndarray:
+    """Return numbers for rows that a family sees as a whole: roots of shares, where it sees shares."""
+    filled = gaps_filled_by_means(numbers)
+    if not isinstance(family, Multinomial):
+        return filled
+    return np.sqrt(filled / np.maximum(filled.sum(axis=1, keepdims=True), 1.0))
 
 
 def turned(Y: np.ndarray) -> np.ndarray:

@@ -8,10 +8,11 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.data.moments import column_moments
-from mapdp.families.base import SCALE_HINT, Located, Parameters
+from mapdp.families.base import SCALE_HINT, Parameters
 from mapdp.families.columns import Sums, exact_sums, gathered, no_levels
 from mapdp.families.gaussian import learning
 from mapdp.families.gaussian.diagonal_bank import DiagonalGaussianBank, DiagonalPrior
+from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.student import StudentColumns, StudentPrior, blur_of, growth
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.data.moments import column_moments
-from mapdp.families.base import SCALE_HINT, Located, Parameters
+from mapdp.families.base import SCALE_HINT, Parameters
 from mapdp.families.columns import Sums, gathered, no_levels, plain_sums
 from mapdp.families.gaussian.fixed_bank import FixedGaussianBank, FixedPrior
+from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.normal import NormalColumns, NormalPrior
 
 

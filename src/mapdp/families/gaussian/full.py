@@ -10,7 +10,7 @@ from scipy import stats
 from mapdp.compiled.lanes import LANES
 from mapdp.data import checks
 from mapdp.data.moments import column_moments
-from mapdp.families.base import SCALE_HINT, Clusters, Located, Parameters
+from mapdp.families.base import SCALE_HINT, Clusters, Parameters
 from mapdp.families.columns import Sums, exact_sums
 from mapdp.families.gaussian.diagonal import DiagonalGaussian
 from mapdp.families.gaussian.full_bank import GaussianBank, GaussianPrior, GaussianScratch
@@ -21,6 +21,7 @@ from mapdp.families.gaussian.learn_full import (
     learned_normal_wishart,
     log_hyperprior_of,
 )
+from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.student import blur_of
 
 

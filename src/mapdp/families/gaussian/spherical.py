@@ -15,7 +15,7 @@ from mapdp.compiled.special import LOG_2PI, log, log_rising
 from mapdp.data import checks
 from mapdp.data.moments import column_moments
 from mapdp.families import verbs
-from mapdp.families.base import SCALE_HINT, Clusters, Located, Parameters
+from mapdp.families.base import SCALE_HINT, Clusters, Parameters
 from mapdp.families.columns import Sums, plain_sums
 from mapdp.families.gaussian import diagonal_bank as diagonal
 from mapdp.families.gaussian import fixed_bank as fixed
@@ -23,6 +23,7 @@ from mapdp.families.gaussian.diagonal import DiagonalGaussian
 from mapdp.families.gaussian.learn_full import Frame, Scatters
 from mapdp.families.gaussian.learn_shared import SharedShape, learned_shape, log_hyperprior
 from mapdp.families.gaussian.learning import Cells
+from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.student import blur_of, inverse_of
 
 _SPENT = 1e-4  # below this share of the rate, what remains without a row is worked out from the sums

@@ -15,7 +15,6 @@ _SPREAD = 2.0  # standard deviation of the log concentration
 _FARTHEST = 9.0  # |log concentration|: beyond, clusters are pure or all alike for any table
 _GRID = 19  # log concentrations that are tried first: one for each nat
 _HALVINGS = 36  # of the bracket around the best of them, by the golden section
-_MOST_STEPS = 1000  # of EM
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
@@ -45,63 +44,47 @@ class Tallies(NamedTuple):
         counts = self.tally.sum(axis=0) + 1.0
         return counts / np.add.reduceat(counts, self.first)[self.column]
 
-    def log_value(self, log_concentration: np.ndarray, base: np.ndarray) -> np.ndarray:
+    def log_value(self, log_concentration: np.ndarray, base: np.ndarray, middle: float) -> np.ndarray:
         """Return for each column the log probability of its cells, with the hyperprior."""
         total = np.exp(log_concentration)
         weight = np.maximum(total[self.column] * base, 1e-30)
         levels = (gammaln(weight + self.tally) - gammaln(weight)).sum(axis=0)
         cells = (gammaln(total) - gammaln(total + self.n)).sum(axis=0)
-        hyper = -0.5 * (log_concentration / _SPREAD) ** 2
+        hyper = -0.5 * ((log_concentration - middle) / _SPREAD) ** 2
         return np.add.reduceat(levels, self.first) + cells + hyper
 
 
-def learned_pseudo_counts(tallies: Tallies) -> list[np.ndarray]:
-    """Return the pseudo-counts of each column under which the clusters are most probable."""
+def learned_pseudo_counts(tallies: Tallies, middle: float = 0.0) -> list[np.ndarray]:
+    """Return the pseudo-counts of each column under which the clusters are most probable.
+
+    `middle` is the mean of the log concentration under its hyperprior.
+    """
     bases = (tallies.flat(), tallies.frequencies())
-    best = [_best_concentration(tallies, base) for base in bases]
-    by_frequency = tallies.log_value(best[1], bases[1]) > tallies.log_value(best[0], bases[0])
+    best = [_best_concentration(tallies, base, middle) for base in bases]
+    value = [tallies.log_value(*one, middle) for one in zip(best, bases, strict=True)]
+    by_frequency = value[1] > value[0]
     log_concentration = np.where(by_frequency, best[1], best[0])
     base = np.where(by_frequency[tallies.column], bases[1], bases[0])
     weights = np.maximum(np.exp(log_concentration)[tallies.column] * base, 1e-30)
     return np.split(weights, tallies.first[1:])
 
 
-def _best_concentration(tallies: Tallies, base: np.ndarray) -> np.ndarray:
+def _best_concentration(tallies: Tallies, base: np.ndarray, middle: float) -> np.ndarray:
     """Return the log concentration of each column with the highest value."""
-    grid = np.linspace(-_FARTHEST, _FARTHEST, _GRID)
+    grid = middle + np.linspace(-_FARTHEST, _FARTHEST, _GRID)
     n_columns = len(tallies.first)
-    values = np.array([tallies.log_value(np.full(n_columns, t), base) for t in grid])
+    values = np.array([tallies.log_value(np.full(n_columns, t), base, middle) for t in grid])
     place, step = grid[values.argmax(axis=0)], grid[1] - grid[0]
     low, high = place - step, place + step
     for _ in range(_HALVINGS):
         width = _GOLDEN * (high - low)
         left, right = high - width, low + width
-        is_left = tallies.log_value(left, base) > tallies.log_value(right, base)
+        is_left = tallies.log_value(left, base, middle) > tallies.log_value(right, base, middle)
         low, high = np.where(is_left, low, left), np.where(is_left, right, high)
     return 0.5 * (low + high)
 
 
-def log_hyperprior_of(pseudo_counts: Sequence[np.ndarray]) -> float:
+def log_hyperprior_of(pseudo_counts: Sequence[np.ndarray], middle: float = 0.0) -> float:
     """Return the log density of the pseudo-counts of columns."""
     totals = np.log([weights.sum() for weights in pseudo_counts])
-    return float(-0.5 * (totals**2).sum() / _SPREAD**2)
-
-
-def learned_curve_weights(
-    log_likelihood: np.ndarray, log_weight: np.ndarray, least_gain: float
-) -> np.ndarray:
-    """Return log prior weights of curves, by EM; log_likelihood is (K, G) for clusters and curves.
-
-    The hyperprior is one more cluster that all curves describe equally well.
-    """
-    flat, before = 1.0 / len(log_weight), -np.inf
-    for _ in range(_MOST_STEPS):
-        log_posterior = log_likelihood + log_weight
-        log_marginal = np.logaddexp.reduce(log_posterior, axis=1)
-        value = log_marginal.sum() + log_weight.mean()
-        if value - before <= least_gain:
-            break
-        before, log_posterior = value, log_posterior - log_marginal[:, None]
-        shares = np.exp(log_posterior).sum(axis=0) + flat
-        log_weight = np.log(shares / shares.sum())
-    return log_weight
+    return float(-0.5 * ((totals - middle) ** 2).sum() / _SPREAD**2)

@@ -20,7 +20,7 @@ from mapdp.families import verbs
 from mapdp.families.base import SCALE_HINT, Family, Parameters
 from mapdp.families.columns import NOTHING, Sums, TallyColumns, beginnings, keeps_tallies
 from mapdp.families.levels.codes import as_codes, from_codes, sampled_codes
-from mapdp.families.levels.learning import learned_curve_weights
+from mapdp.families.weights import learned_weights
 
 _NEGLIGIBLE = -600.0  # nats below the best curve, beyond which a curve adds nothing
 _NARROWEST = 0.3  # width of a curve, in steps between levels: all but on one level
@@ -145,7 +145,7 @@ class Ordered(Family):
         """Return the family whose weights of curves make these clusters most probable."""
         likelihoods = [self._log_likelihoods(sums) for sums in chairs]
         weights = [
-            learned_curve_weights(np.array(of_column), prior, least_gain)
+            learned_weights(np.array(of_column), prior, least_gain)
             for of_column, prior in zip(zip(*likelihoods, strict=True), self._weights(), strict=True)
         ]
         return type(self)(self.levels, self.width, weights)

@@ -1,0 +1,95 @@
+"""Fitting beside a background of outliers: the model is learned without rows that are far from most."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from mapdp.data.columns import Schema
+from mapdp.engine.build import seated
+from mapdp.estimators.fitted import FittedMixture
+from mapdp.estimators.learned_model import ModelChoice
+from mapdp.estimators.map_fit import MapFit
+from mapdp.estimators.reader import Reading
+from mapdp.estimators.settings import Settings
+from mapdp.families.background import Background
+from mapdp.partitions.labels import compact
+from mapdp.selection.alpha import Choice
+
+_FAR = 10.0  # spreads from the median beyond which a row does not teach the model
+_MOST = 0.1  # share of the rows that are set aside so, at most: those that are farthest
+_FEW = 20  # values of a column that are counted for the background
+_LEVELS = ("binary", "category", "ordered")
+
+
+class BackgroundFit(NamedTuple):
+    """A partition of all rows; outliers are in the last cluster of the mixture, where there are any."""
+
+    fit: MapFit
+    choice: Choice
+    mixture: FittedMixture
+    labels: np.ndarray  # (N,) -1 for outliers
+    outliers: np.ndarray  # rows, the farthest first
+    models: list  # structures that were tried
+
+
+def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: Any) -> BackgroundFit:
+    """Learn the model from rows that are not far from most, then search all rows with a background."""
+    if blocks is not None:
+        raise ValueError(
+            "background=True takes neither weights, groups nor known labels. "
+            "Hint: leave them out, or background at False."
+        )
+    core = _core(seen.numbers, _is_level(seen.schema))
+    first = clone(model).set_params(background=False, callback=None, verbose=0)
+    if not isinstance(first.init, str):
+        first.init = np.asarray(first.init)[core]
+    first.fit(_safe_indexing(X, core))
+    schema, numbers = first.schema_, first.numbers_of(X)
+    family = Background.around(first.family_, numbers, _is_level(schema) | _has_few_values(numbers))
+    labels = np.full(len(numbers), first.n_clusters_, dtype=np.int32)
+    labels[core] = first.labels_
+    reading = Reading(schema, family, numbers, family.encode(numbers), False, schema.log_units(numbers))
+    settings = Settings.of(model)._replace(process=first.mixture_.process, init=compact(labels), n_init=1)
+    fit = MapFit(settings, ModelChoice("paper", "auto", family), reading, None, "given", budget)
+    return _sorted(fit, fit.solved(), family, list(first._models))
+
+
+def _is_level(schema: Schema) -> np.ndarray:
+    """Say of each used column whether its numbers only name levels."""
+    return np.array([schema.columns[j].kind in _LEVELS for j in schema.used])
+
+
+def _has_few_values(numbers: np.ndarray) -> np.ndarray:
+    """Say of each column whether it has so few values that their frequencies say more than a curve."""
+    return np.array([len(np.unique(cells[~np.isnan(cells)])) <= _FEW for cells in numbers.T])
+
+
+def _core(numbers: np.ndarray, is_level: np.ndarray) -> np.ndarray:
+    """Return the rows that teach the model: those that are not far from the median in any column."""
+    low, middle, high = np.nanquantile(numbers, [0.25, 0.5, 0.75], axis=0)
+    spread = np.where(high > low, (high - low) / 1.349, np.nanstd(numbers, axis=0))  # of a Gaussian
+    spread = np.where((spread > 0.0) & ~is_level, spread, np.inf)
+    far = np.nanmax(np.abs(numbers - middle) / spread, axis=1, initial=0.0)
+    n_kept = max(int(np.ceil((1.0 - _MOST) * len(far))), int((far <= _FAR).sum()))
+    return np.sort(np.argsort(far, kind="stable")[:n_kept])
+
+
+def _sorted(fit: MapFit, choice: Choice, family: Background, models: list) -> BackgroundFit:
+    """Return the outcome with all outliers in one cluster, the last."""
+    state, rows = choice.best.state, fit.reading.rows
+    n_clusters, process = state.n_clusters, choice.best.process
+    is_broad = family.is_background(state.bank, n_clusters)
+    if is_broad.all():  # there is nothing that they are beside
+        is_broad[:] = False
+    new = np.where(is_broad, (~is_broad).sum(), np.cumsum(~is_broad) - 1)
+    labels = new[state.labels].astype(np.int32)
+    again = seated(rows, labels, family, process)
+    best = choice.best._replace(state=again)
+    mixture = FittedMixture.of(fit.reading.schema, family, process, again)
+    is_outlier = is_broad[state.labels]
+    outliers = np.flatnonzero(is_outlier)
+    order = np.argsort(family.log_broad(fit.reading.numbers[outliers]), kind="stable")
+    shown = np.where(is_outlier, -1, labels).astype(np.int32)
+    return BackgroundFit(fit, choice._replace(best=best), mixture, shown, outliers[order], models)

@@ -1,0 +1,1 @@
+"""Likelihoods whose parameters are taken from a list of candidates."""
