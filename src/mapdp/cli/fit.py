@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import shlex
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
 import typer
@@ -117,27 +117,42 @@ def fit(
         n_jobs=n_jobs,
         seconds=seconds,
     )
-    progress = show.ProgressLine(quiet or as_json, seconds)
+    shown = Shown(as_json, quiet, show.ProgressLine(quiet or as_json, seconds))
     if in_blocks.is_for(table, memory):
         _check_alone(roles, append, clusters)
         work = in_blocks.job_of(table, asked, memory, out, resume=resume, force=force)
-        targets.check(work.targets, force)
-        work.prepare()
-        outcome = work.fitted(model, progress)
-        found = with_command(work.write(model, outcome, pathlib.Path(table).name), [])
-        show.found(found, as_json, quiet, work.targets)
-        _exit_where(outcome.is_interrupted)
+        _fit_in_blocks(model, work, pathlib.Path(table).name, shown)
         return
     kind = files.kind_of(table)
     paths = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
     targets.check(paths, force)
     given = inputs.given_table(table, asked._replace(kept=_words(kinds)), roles)
     model.set_params(weights=given.weighting())
-    outcome = job.fitted(model, given, progress)
+    outcome = job.fitted(model, given, shown.progress)
     beside = job.columns_beside(given.rows, append, id_column)
     found = _write(model, given, outcome, paths, beside, clusters, pathlib.Path(table).name)
-    show.found(found, as_json, quiet, paths)
-    _exit_where(outcome.is_interrupted)
+    shown.end(found, paths, outcome)
+
+
+class Shown(NamedTuple):
+    """How a person, or a program, is shown what happens."""
+
+    as_json: bool
+    quiet: bool
+    progress: show.ProgressLine
+
+    def end(self, found: summary.Summary, paths: list[pathlib.Path], outcome: job.FitOutcome) -> None:
+        """Print what was found; exit where Ctrl-C ended the fit."""
+        show.found(found, self.as_json, self.quiet, paths)
+        _exit_where(outcome.is_interrupted)
+
+
+def _fit_in_blocks(model: MAPDP, work: in_blocks.BlockJob, title: str, shown: Shown) -> None:
+    """Fit a table that need not be in memory."""
+    targets.check(work.targets, work.force)
+    work.prepare()
+    outcome = work.fitted(model, shown.progress)
+    shown.end(with_command(work.write(model, outcome, title), []), work.targets, outcome)
 
 
 def _kinds(columns: list[str], ignore: list[str]) -> dict[object, str]:
