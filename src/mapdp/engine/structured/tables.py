@@ -1,0 +1,169 @@
+"""How a row finds a table in its restaurant, and leaves it: the franchise behind groups and sequences.
+
+What is kept is `Counts` (`partitions/hierarchical.py`): of the tables of a restaurant with one dish, one is
+large and the others have one row each. A row joins the large table, opens one with a dish of the franchise,
+or, in the restaurant of a state, one with the dish of the house: whatever weighs most. It leaves the way
+that loses least. Products of these weights are the prior of the seating, in whatever order rows come.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mapdp.compiled.jit import inlined, kernel
+from mapdp.engine.score import MARGIN
+from mapdp.partitions.hierarchical import Counts, HierarchicalProcess
+from mapdp.partitions.markov import restaurants
+
+JOINED, SHARED, OWN = 0, 1, 2  # ways to sit: at the large table, at a new one with a dish of either kind
+_ALPHA, _GAMMA, _STICKINESS = 0, 1, 2  # places in `weights`
+BEFORE = -1  # restaurant of a row that is in that of the state before it
+
+
+class Franchise(NamedTuple):
+    """Restaurants, their tables and their dishes."""
+
+    context: np.ndarray  # (N,) restaurant of each row, or BEFORE
+    customers: np.ndarray  # (R, K) rows of each restaurant with each dish
+    tables: np.ndarray  # (R, K) their tables with a dish of the franchise
+    own: np.ndarray  # (R, K) their tables with the dish of the house
+    served: np.ndarray  # (K,) tables with each dish of the franchise
+    totals: np.ndarray  # (R,) rows in each restaurant
+    n_tables: np.ndarray  # (1,) tables with a dish of the franchise
+    weights: np.ndarray  # (3,) alpha, gamma, stickiness
+
+    @property
+    def counts(self) -> Counts:
+        """Return what the prior asks for."""
+        return Counts(self.customers, self.tables, self.own)
+
+    @property
+    def is_sequence(self) -> bool:
+        """Say whether restaurants are those of states."""
+        return bool((self.context == BEFORE).any())
+
+
+def weights_of(process: HierarchicalProcess) -> np.ndarray:
+    """Return the numbers of a process that kernels read."""
+    return np.array([process.alpha, process.gamma, getattr(process, "stickiness", 0.0)])
+
+
+def new_franchise(context: np.ndarray, n_dishes: int, process: HierarchicalProcess) -> Franchise:
+    """Return restaurants in which nobody sits."""
+    is_sequence = bool((context == BEFORE).any())
+    n_restaurants = n_dishes + 1 if is_sequence else int(context.max()) + 1
+    shape = (max(n_restaurants, int(context.max()) + 1), n_dishes)
+    cells = [np.zeros(shape, dtype=np.int64) for _ in range(3)]
+    vectors = [np.zeros(n, dtype=np.int64) for n in (n_dishes, shape[0], 1)]
+    return Franchise(context, *cells, *vectors, weights_of(process))
+
+
+def seated_franchise(
+    context: np.ndarray, labels: np.ndarray, n_dishes: int, process: HierarchicalProcess
+) -> Franchise:
+    """Return the restaurants of rows with these dishes, each with the best number of tables."""
+    franchise = new_franchise(context, n_dishes, process)
+    where = np.where(context == BEFORE, restaurants(labels, context != BEFORE), context)
+    n_cells = franchise.customers.size
+    cells = np.bincount(where * np.int64(n_dishes) + labels, minlength=n_cells)
+    franchise.customers[:] = cells.reshape(franchise.customers.shape)
+    franchise.tables[:] = franchise.customers > 0
+    franchise.served[:] = franchise.tables.sum(axis=0)
+    franchise.totals[:] = franchise.customers.sum(axis=1)
+    franchise.n_tables[0] = franchise.tables.sum()
+    settle_tables(franchise)
+    return franchise
+
+
+def grown_franchise(franchise: Franchise, n_dishes: int) -> Franchise:
+    """Return the same restaurants with room for more dishes."""
+    more = n_dishes - len(franchise.served)
+    down = more if franchise.is_sequence else 0
+    cells = [np.pad(part, ((0, down), (0, more))) for part in franchise.counts]
+    vectors = np.pad(franchise.served, (0, more)), np.pad(franchise.totals, (0, down))
+    return Franchise(franchise.context, *cells, *vectors, franchise.n_tables, franchise.weights)
+
+
+@inlined
+def best_seat(r, home, k, franchise):
+    """Return how a row sits best in restaurant r with dish k, and the probability of that.
+
+    `home` is the dish of the house, -1 for none.
+    """
+    weights, n, served = franchise.weights, franchise.customers[r, k], franchise.served[k]
+    dish = float(served) if served > 0 else weights[_GAMMA]
+    how, weight = SHARED, weights[_ALPHA] * dish / (weights[_GAMMA] + franchise.n_tables[0])
+    if home == k and weights[_STICKINESS] > weight:
+        how, weight = OWN, weights[_STICKINESS]
+    if n > 0:
+        size = float(n - franchise.tables[r, k] - franchise.own[r, k] + 1)
+        if size >= weight:
+            how, weight = JOINED, size
+    return how, weight / _total(r, home, franchise)
+
+
+@inlined
+def _total(r, home, franchise):
+    weights = franchise.weights
+    return weights[_ALPHA] + (weights[_STICKINESS] if home >= 0 else 0.0) + franchise.totals[r]
+
+
+@inlined
+def best_leave(r, home, k, franchise):
+    """Return the way to leave that loses least, and the probability of the seat that is left."""
+    weights, n, served = franchise.weights, franchise.customers[r, k], franchise.served[k]
+    n_tables = franchise.tables[r, k] + franchise.own[r, k]
+    how, weight = JOINED, np.inf
+    if n > n_tables:
+        weight = float(n - n_tables)
+    if n_tables > 1 or n == 1:
+        if franchise.tables[r, k] > 0:
+            dish = float(served - 1) if served > 1 else weights[_GAMMA]
+            lost = weights[_ALPHA] * dish / (weights[_GAMMA] + franchise.n_tables[0] - 1.0)
+            if lost < weight:
+                how, weight = SHARED, lost
+        if franchise.own[r, k] > 0 and weights[_STICKINESS] < weight:
+            how, weight = OWN, weights[_STICKINESS]
+    return how, weight / (_total(r, home, franchise) - 1.0)
+
+
+@inlined
+def sit_down(r, k, how, step, franchise):
+    """Let a row sit (step 1), or stand up from where it sat (step -1)."""
+    franchise.customers[r, k] += step
+    franchise.totals[r] += step
+    if how == SHARED:
+        franchise.tables[r, k] += step
+        franchise.served[k] += step
+        franchise.n_tables[0] += step
+    elif how == OWN:
+        franchise.own[r, k] += step
+
+
+@kernel
+def settle_tables(franchise):
+    """Let rows change tables within their restaurant and dish, while that gains; return how many did."""
+    n_moved, before = 0, -1
+    while n_moved > before:
+        before = n_moved
+        for r in range(franchise.customers.shape[0]):
+            for k in range(franchise.customers.shape[1]):
+                n_moved += _settle_cell(r, k, franchise)
+    return n_moved
+
+
+@inlined
+def _settle_cell(r, k, franchise):
+    """Settle the rows of one restaurant with one dish."""
+    n_moved, n = 0, franchise.customers[r, k]
+    home = k if r == k + 1 and franchise.weights[_STICKINESS] > 0.0 else -1
+    for _ in range(n):
+        left, lost = best_leave(r, home, k, franchise)
+        sit_down(r, k, left, -1, franchise)
+        how, gained = best_seat(r, home, k, franchise)
+        if gained <= lost * (1.0 + MARGIN):
+            sit_down(r, k, left, 1, franchise)
+            break
+        sit_down(r, k, how, 1, franchise)
+        n_moved += 1
+    return n_moved
