@@ -15,7 +15,7 @@ from mapdp.partitions.markov import MarkovProcess, restaurants
 from mapdp.search.structured.franchise import FranchiseRun
 from mapdp.search.structured.markov import MarkovRun
 from mapdp.search.structured.run import Task, climb
-from tests.partitions import SetsOfRows, clusters_of
+from tests.partitions import SetsOfRows, canonical, clusters_of
 from tests.structured.naive import crp, franchises, hierarchical_log_prior, sequences
 
 PAIRS = np.array([0, 0, 1, 1, 2, 2])
@@ -160,8 +160,6 @@ def test_no_visit_and_no_block_lowers_the_joint_and_counts_stay_right(kind, rng)
         assert franchise.n_tables[0] == franchise.tables.sum()
         assert ((franchise.tables + franchise.own > 0) == (franchise.customers > 0)).all()
         assert (franchise.tables + franchise.own <= franchise.customers).all()
-        fresh = run.with_labels(run.labels)
-        assert_allclose(fresh.log_joint(), run.log_joint(), rtol=1e-6, atol=3.0)  # tables may differ
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,9 +180,7 @@ def test_tables_of_known_dishes_are_the_best_of_all_seatings(rng):
         best: dict = {}
         for tables, dishes in franchises(PAIRS[:5]):
             value = process.log_prior(PAIRS[:5], tables, dishes)
-            key = tuple(dishes)
-            names = {}
-            key = tuple(names.setdefault(k, len(names)) for k in key)
+            key = canonical(np.array(dishes))
             best[key] = max(best.get(key, -np.inf), value)
         for dishes, value in best.items():
             labels = np.array(dishes, dtype=np.int32)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.compiled.jit import inlined, kernel
+from mapdp.compiled.special import log, log_rising
 from mapdp.engine.score import MARGIN
 from mapdp.partitions.hierarchical import Counts, HierarchicalProcess
 from mapdp.partitions.markov import restaurants
@@ -142,19 +143,28 @@ def sit_down(r, k, how, step, franchise):
 
 @kernel
 def settle_tables(franchise):
-    """Let rows change tables within their restaurant and dish, while that gains; return how many did."""
-    n_moved, before = 0, -1
-    while n_moved > before:
-        before = n_moved
-        for r in range(franchise.customers.shape[0]):
-            for k in range(franchise.customers.shape[1]):
-                n_moved += _settle_cell(r, k, franchise)
-    return n_moved
+    """Let rows change tables within their restaurant and dish, while that gains; return how often they did.
+
+    For a given share of the dish the log weight is convex in the number of tables: all rows at one table or
+    each at its own is best, and restaurants with one dish encourage each other to have many tables. So cells
+    are raised and lowered by one table, from end to end, and all of a dish at once.
+    """
+    n_changed, before = 0, -1
+    while n_changed > before:
+        before = n_changed
+        for k in range(franchise.customers.shape[1]):
+            if franchise.served[k] > 0:
+                for r in range(franchise.customers.shape[0]):
+                    if franchise.customers[r, k] > 1:
+                        n_changed += _settle_cell(r, k, franchise)
+                        n_changed += _flip(r, r + 1, k, franchise)
+                n_changed += _flip(0, franchise.customers.shape[0], k, franchise)
+    return n_changed
 
 
 @inlined
 def _settle_cell(r, k, franchise):
-    """Settle the rows of one restaurant with one dish."""
+    """Let rows of one restaurant with one dish change tables one by one."""
     n_moved, n = 0, franchise.customers[r, k]
     home = k if r == k + 1 and franchise.weights[_STICKINESS] > 0.0 else -1
     for _ in range(n):
@@ -167,3 +177,43 @@ def _settle_cell(r, k, franchise):
         sit_down(r, k, how, 1, franchise)
         n_moved += 1
     return n_moved
+
+
+@inlined
+def _flip(first, stop, k, franchise):
+    """Give each row with dish k of some restaurants a table of its own, or all one, where that gains."""
+    n_more, n_less, log_joined, log_split = 0, 0, 0.0, 0.0
+    for r in range(first, stop):
+        n, n_shared, n_own = franchise.customers[r, k], franchise.tables[r, k], franchise.own[r, k]
+        if n > 1 and n_shared > 0:
+            size = n - n_shared - n_own + 1
+            n_more += size - 1
+            log_split += log_rising(1.0, float(size - 1))
+            n_less += n_shared - 1
+            log_joined += log_rising(float(size), float(n_shared - 1))
+    if n_more > 0 and _log_of_tables(n_more, franchise.served[k], franchise) > log_split + MARGIN:
+        return _set_tables(first, stop, k, 1, n_more, franchise)
+    if n_less > 0 and log_joined > MARGIN - _log_of_tables(-n_less, franchise.served[k], franchise):
+        return _set_tables(first, stop, k, 0, -n_less, franchise)
+    return 0
+
+
+@inlined
+def _log_of_tables(n, served, franchise):
+    """Return the log weight that n more tables with a dish add, or that -n fewer lose, with its sign."""
+    alpha, gamma, total = franchise.weights[_ALPHA], franchise.weights[_GAMMA], franchise.n_tables[0]
+    least, many = min(n, 0), float(abs(n))
+    log_weight = many * log(alpha) + log_rising(float(served + least), many)
+    log_weight -= log_rising(gamma + total + least, many)
+    return log_weight if n > 0 else -log_weight
+
+
+@inlined
+def _set_tables(first, stop, k, is_alone, change, franchise):
+    for r in range(first, stop):
+        if franchise.customers[r, k] > 1 and franchise.tables[r, k] > 0:
+            most = franchise.customers[r, k] - franchise.own[r, k]
+            franchise.tables[r, k] = most if is_alone else 1
+    franchise.served[k] += change
+    franchise.n_tables[0] += change
+    return 1
