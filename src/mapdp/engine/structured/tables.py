@@ -159,6 +159,8 @@ def settle_tables(franchise):
                         n_changed += _settle_cell(r, k, franchise)
                         n_changed += _flip(r, r + 1, k, franchise)
                 n_changed += _flip(0, franchise.customers.shape[0], k, franchise)
+                if franchise.weights[_STICKINESS] > 0.0:
+                    n_changed += _settle_home(k, franchise)
     return n_changed
 
 
@@ -196,6 +198,41 @@ def _flip(first, stop, k, franchise):
     if n_less > 0 and log_joined > MARGIN - _log_of_tables(-n_less, franchise.served[k], franchise):
         return _set_tables(first, stop, k, 0, -n_less, franchise)
     return 0
+
+
+@inlined
+def _log_at_home(n, n_shared, n_own, others, total, franchise):
+    """Return the log weight of n rows that stay in a state, with so many tables of either kind.
+
+    `others` counts the tables of other restaurants with that dish, `total` all but those in question.
+    """
+    alpha, gamma, stickiness = franchise.weights
+    log_weight = log_rising(1.0, float(n - n_shared - n_own)) + n_own * log(stickiness)
+    log_weight += n_shared * log(alpha) + log_rising(float(others), float(n_shared))
+    return log_weight - log_rising(gamma + total, float(n_shared))
+
+
+@inlined
+def _settle_home(k, franchise):
+    """Give the rows that stay in state k the best tables: one or as many as rows, of one kind."""
+    n, n_shared, n_own = franchise.customers[k + 1, k], franchise.tables[k + 1, k], franchise.own[k + 1, k]
+    others, total = franchise.served[k] - n_shared, franchise.n_tables[0] - n_shared
+    if n == 0 or others == 0:
+        return 0
+    best = _log_at_home(n, n_shared, n_own, others, total, franchise) + MARGIN
+    chosen = -1
+    for option in range(4):
+        many, is_own = 1 if option < 2 else n, option % 2
+        value = _log_at_home(n, many * (1 - is_own), many * is_own, others, total, franchise)
+        if value > best:
+            best, chosen = value, option
+    if chosen < 0:
+        return 0
+    many, is_own = 1 if chosen < 2 else n, chosen % 2
+    franchise.tables[k + 1, k], franchise.own[k + 1, k] = many * (1 - is_own), many * is_own
+    franchise.served[k] = others + many * (1 - is_own)
+    franchise.n_tables[0] = total + many * (1 - is_own)
+    return 1
 
 
 @inlined
