@@ -8,7 +8,10 @@ from mapdp.engine.model import log_joint, log_pseudo_likelihood, sample_crp, sam
 from mapdp.engine.trace import Step
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
+from mapdp.estimators.hidden_markov import MAPHMM
+from mapdp.estimators.hierarchical import HierarchicalMAPDP
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.nested import NestedMAPDP
 from mapdp.families import (
     Bernoulli,
     Binomial,
@@ -43,6 +46,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "MAPDP",
+    "MAPHMM",
     "Bernoulli",
     "Binomial",
     "Categorical",
@@ -54,10 +58,12 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GibbsDPM",
+    "HierarchicalMAPDP",
     "LogNormal",
     "Mixed",
     "MixtureOfFiniteMixtures",
     "NegativeBinomial",
+    "NestedMAPDP",
     "Ordered",
     "PitmanYor",
     "Poisson",

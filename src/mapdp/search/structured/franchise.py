@@ -47,9 +47,10 @@ class FranchiseRun(StructuredRun):
 
     def log_prior(self) -> float:
         """Return the log probability of the seating, with the density of learned concentrations."""
-        return self.process.log_prior_of(self.franchise.counts) + self._log_hyperprior(self.process)
+        return self.process.log_prior_of(self.franchise.counts) + self.log_hyperprior(self.process)
 
-    def _log_hyperprior(self, process: Any) -> float:
+    def log_hyperprior(self, process: Any) -> float:
+        """Return the log density of the concentrations that are learned."""
         alpha_prior, gamma_prior = self.task.priors[:2]
         return _density(alpha_prior, process.alpha) + _density(gamma_prior, process.gamma)
 
@@ -99,7 +100,7 @@ class FranchiseRun(StructuredRun):
     def weigh_by(self, process: Any) -> bool:
         """Go on under other concentrations if that gains."""
         counts, before = self.franchise.counts, self.log_prior()
-        after = process.log_prior_of(counts) + self._log_hyperprior(process)
+        after = process.log_prior_of(counts) + self.log_hyperprior(process)
         if not beats(after, before):
             return False
         self.process = process

@@ -43,9 +43,10 @@ class MarkovRun(FranchiseRun):
         """Return the restaurant of first rows, and that of the state before for all others."""
         return np.where(self._is_first, START, BEFORE).astype(np.int64)
 
-    def _log_hyperprior(self, process: Any) -> float:
+    def log_hyperprior(self, process: Any) -> float:
+        """Return the log density of the concentrations that are learned."""
         if len(self.task.priors) < 3:
-            return super()._log_hyperprior(process)
+            return super().log_hyperprior(process)
         prior, gamma_prior = self.task.priors[0], self.task.priors[1]
         of_gamma = 0.0 if gamma_prior is None else gamma_prior.log_density(process.gamma)
         both = process.alpha + process.stickiness
@@ -70,7 +71,7 @@ class MarkovRun(FranchiseRun):
         """Seat all rows at new tables under other concentrations if that gains."""
         before = self.log_prior()
         other = seated_franchise(self._context, self.labels, self.state.capacity, process)
-        if not beats(process.log_prior_of(other.counts) + self._log_hyperprior(process), before):
+        if not beats(process.log_prior_of(other.counts) + self.log_hyperprior(process), before):
             return False
         self.process, self.franchise = process, other
         return True

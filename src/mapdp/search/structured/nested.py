@@ -78,13 +78,18 @@ class NestedRun(StructuredRun):
         of_groups = self.group_labels if group_labels is None else group_labels
         return type(self)(self.task, labels, self.process, of_groups)
 
+    def under(self, task: Task) -> Self:
+        """Return the same seating of another task."""
+        return type(self)(task, self.labels, self.process, self.group_labels)
+
     def log_prior(self) -> float:
         """Return the log probability of both partitions, with the density of learned concentrations."""
         groups = self.task.places
         total = self.process.log_prior(self.group_labels, groups, self.labels)
-        return total + self._log_hyperprior(self.process)
+        return total + self.log_hyperprior(self.process)
 
-    def _log_hyperprior(self, process: Any) -> float:
+    def log_hyperprior(self, process: Any) -> float:
+        """Return the log density of the concentrations that are learned."""
         pairs = zip(self.task.priors, (process.alpha, process.beta), strict=True)
         return sum(prior.log_density(value) for prior, value in pairs if prior is not None)
 

@@ -73,6 +73,10 @@ class StructuredRun:
         """Return the log probability of the seating, with the density of learned concentrations."""
         raise NotImplementedError
 
+    def log_hyperprior(self, process: Any) -> float:
+        """Return the log density of the concentrations that are learned."""
+        raise NotImplementedError
+
     def visit(self, rows: np.ndarray) -> int:
         """Let rows stand up and sit down once; return how many moved."""
         raise NotImplementedError
@@ -90,6 +94,14 @@ class StructuredRun:
         values = np.zeros(self.state.capacity)
         log_densities(self.state, values)
         return float(values.sum()) + self.log_prior()
+
+    def exact_log_joint(self) -> float:
+        """Return log p(x, seating) under the concentrations as they are."""
+        return self.log_joint() - self.log_hyperprior(self.process)
+
+    def under(self, task: Task) -> Self:
+        """Return the same seating of another task: the same rows under another family."""
+        return type(self)(task, self.labels, self.process)
 
     def grow(self) -> None:
         """Make room for more clusters."""
