@@ -174,7 +174,7 @@ class MAPHMM(StructuredMixture):
         is_first = task.places[some] | (np.arange(len(some)) % _WINDOW == 0)
         X, guesses = (np.ascontiguousarray(part[some]) for part in (task.X, task.rows_for_guesses))
         part = task._replace(X=X, rows_for_guesses=guesses, places=is_first)
-        best, found = search(self._kind, part, labels, self.n_init, rng)
+        best = search(self._kind, part, labels, self.n_init, rng)[0]
         n_states = int(best.labels.max()) + 1
         weights = best.process.log_weights(best.run.counts)[:, :n_states]
         log_density = densities(task.X, best.run.state.bank, n_states, task.family)
@@ -182,7 +182,8 @@ class MAPHMM(StructuredMixture):
         del log_density
         run = MarkovRun(task, path, best.process)
         run.moves = run.moves[:2]  # states are known; rows and runs are still to find theirs
-        return climb(run, rng), found
+        found = climb(run, rng)
+        return found, [found]
 
     @property
     def _log_weights(self) -> np.ndarray:

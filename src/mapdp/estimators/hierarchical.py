@@ -171,7 +171,8 @@ class HierarchicalMAPDP(StructuredMixture):
 
         Groups that were never seen, and rows without one, have the proportions of a new group.
         """
-        return self.mixture_.as_labels(self._scores(X, groups).argmax(axis=1))
+        scores = self._scores(X, groups)
+        return self.mixture_.as_labels(scores.argmax(axis=1))
 
     def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""

@@ -14,7 +14,7 @@ from mapdp.compiled.jit import inlined, kernel
 from mapdp.compiled.special import log, log_rising
 from mapdp.engine.score import MARGIN
 from mapdp.partitions.hierarchical import Counts, HierarchicalProcess
-from mapdp.partitions.markov import restaurants
+from mapdp.partitions.markov import MarkovProcess, restaurants
 
 JOINED, SHARED, OWN = 0, 1, 2  # ways to sit: at the large table, at a new one with a dish of either kind
 _ALPHA, _GAMMA, _STICKINESS = 0, 1, 2  # places in `weights`
@@ -32,16 +32,12 @@ class Franchise(NamedTuple):
     totals: np.ndarray  # (R,) rows in each restaurant
     n_tables: np.ndarray  # (1,) tables with a dish of the franchise
     weights: np.ndarray  # (3,) alpha, gamma, stickiness
+    is_sequence: bool  # whether restaurants are those of states
 
     @property
     def counts(self) -> Counts:
         """Return what the prior asks for."""
         return Counts(self.customers, self.tables, self.own)
-
-    @property
-    def is_sequence(self) -> bool:
-        """Say whether restaurants are those of states."""
-        return bool((self.context == BEFORE).any())
 
 
 def weights_of(process: HierarchicalProcess) -> np.ndarray:
@@ -51,12 +47,11 @@ def weights_of(process: HierarchicalProcess) -> np.ndarray:
 
 def new_franchise(context: np.ndarray, n_dishes: int, process: HierarchicalProcess) -> Franchise:
     """Return restaurants in which nobody sits."""
-    is_sequence = bool((context == BEFORE).any())
+    is_sequence = isinstance(process, MarkovProcess)
     n_restaurants = n_dishes + 1 if is_sequence else int(context.max()) + 1
-    shape = (max(n_restaurants, int(context.max()) + 1), n_dishes)
-    cells = [np.zeros(shape, dtype=np.int64) for _ in range(3)]
-    vectors = [np.zeros(n, dtype=np.int64) for n in (n_dishes, shape[0], 1)]
-    return Franchise(context, *cells, *vectors, weights_of(process))
+    cells = [np.zeros((n_restaurants, n_dishes), dtype=np.int64) for _ in range(3)]
+    vectors = [np.zeros(n, dtype=np.int64) for n in (n_dishes, n_restaurants, 1)]
+    return Franchise(context, *cells, *vectors, weights_of(process), is_sequence)
 
 
 def seated_franchise(
@@ -82,7 +77,7 @@ def grown_franchise(franchise: Franchise, n_dishes: int) -> Franchise:
     down = more if franchise.is_sequence else 0
     cells = [np.pad(part, ((0, down), (0, more))) for part in franchise.counts]
     vectors = np.pad(franchise.served, (0, more)), np.pad(franchise.totals, (0, down))
-    return Franchise(franchise.context, *cells, *vectors, franchise.n_tables, franchise.weights)
+    return Franchise(franchise.context, *cells, *vectors, *franchise[-3:])
 
 
 @inlined
