@@ -20,13 +20,18 @@ def franchise_draw(rng, n_groups=20, alpha=2.0, gamma=3.0, n_new=20):
     sticks = rng.beta(1.0, gamma, n_atoms)
     shares = sticks * np.cumprod(np.append(1.0, 1.0 - sticks[:-1]))
     shares /= shares.sum()
-    centres, scales = rng.normal(scale=4.0, size=(n_atoms, 2)), np.exp(rng.normal(scale=0.3, size=(n_atoms, 2)))
+    centres, scales = (
+        rng.normal(scale=4.0, size=(n_atoms, 2)),
+        np.exp(rng.normal(scale=0.3, size=(n_atoms, 2))),
+    )
     parts = []
     for g in range(n_groups):
         n = int(np.exp(rng.uniform(np.log(5), np.log(500)))) + n_new
         weights = rng.dirichlet(alpha * shares + 1e-12)
         z = rng.choice(n_atoms, size=n, p=weights)
-        parts.append((centres[z] + scales[z] * rng.normal(size=(n, 2)), z, np.full(n, g), np.arange(n) < n_new))
+        parts.append(
+            (centres[z] + scales[z] * rng.normal(size=(n, 2)), z, np.full(n, g), np.arange(n) < n_new)
+        )
     X, z, groups, is_new = (np.concatenate(part) for part in zip(*parts, strict=True))
     return X, z, groups, is_new
 
@@ -37,7 +42,9 @@ def groups_draw(seed):
     seen, new, found = ~is_new, is_new, []
     began = time.process_time()
     shared = HierarchicalMAPDP().fit(X[seen], groups=groups[seen])
-    found.append((shared.labels_, shared.score_samples(X[new], groups[new]).mean(), time.process_time() - began))
+    found.append(
+        (shared.labels_, shared.score_samples(X[new], groups[new]).mean(), time.process_time() - began)
+    )
     began = time.process_time()
     one = MAPDP().fit(X[seen])
     found.append((one.labels_, one.score_samples(X[new]).mean(), time.process_time() - began))
@@ -47,8 +54,19 @@ def groups_draw(seed):
         labels[groups[seen] == g] = 1000 * g + own.labels_
         densities[groups[new] == g] = own.score_samples(X[new & (groups == g)])
     found.append((labels, densities.mean(), time.process_time() - began))
-    inside = [np.mean([normalized_mutual_info_score(z[seen][groups[seen] == g], labels[groups[seen] == g]) for g in range(20)]) for labels, _, _ in found]
-    return [(normalized_mutual_info_score(z[seen], labels), within, density, seconds) for (labels, density, seconds), within in zip(found, inside, strict=True)]
+    inside = [
+        np.mean(
+            [
+                normalized_mutual_info_score(z[seen][groups[seen] == g], labels[groups[seen] == g])
+                for g in range(20)
+            ]
+        )
+        for labels, _, _ in found
+    ]
+    return [
+        (normalized_mutual_info_score(z[seen], labels), within, density, seconds)
+        for (labels, density, seconds), within in zip(found, inside, strict=True)
+    ]
 
 
 def over(values):
@@ -68,11 +86,19 @@ def groups(n_draws):
 
 def show_groups(results):
     names = ("HierarchicalMAPDP", "one MAPDP for all", "one MAPDP per group")
-    rows = [[name, *[over(results[:, m, j]) for j in range(3)], f"{results[:, m, 3].mean():.1f}"] for m, name in enumerate(names)]
+    rows = [
+        [name, *[over(results[:, m, j]) for j in range(3)], f"{results[:, m, 3].mean():.1f}"]
+        for m, name in enumerate(names)
+    ]
     print(len(results), "draws")
     print(table(["model", "NMI, all rows", "NMI within groups", "held-out nats per row", "CPU s"], rows))
     for m in (1, 2):
-        print("better than", names[m], [over(results[:, 0, j] - results[:, m, j]) for j in range(3)], flush=True)
+        print(
+            "better than",
+            names[m],
+            [over(results[:, 0, j] - results[:, m, j]) for j in range(3)],
+            flush=True,
+        )
 
 
 def sequence_draw(rng, n, n_states, n_columns=2, stay=0.95, spread=3.0):
@@ -93,7 +119,9 @@ def told(X, n_states, n_starts, seed=0):
     for start in range(n_starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = GaussianHMM(n_states, covariance_type="diag", n_iter=100, random_state=seed + start).fit(X)
+            model = GaussianHMM(
+                n_states, covariance_type="diag", n_iter=100, random_state=seed + start
+            ).fit(X)
             value = model.score(X)
         if value > highest:
             best, highest = model, value
@@ -112,24 +140,71 @@ def sequences(n_draws):
             began = time.process_time()
             ours = MAPHMM(covariance="diagonal").fit(X)
             seconds = time.process_time() - began
-            flat = adjusted_rand_score(z, MAPDP(covariance="diagonal").fit(X).labels_) if n <= 10_000 else np.nan
-            found.append((adjusted_rand_score(z, ours.labels_), adjusted_rand_score(z, theirs), flat, ours.n_clusters_, seconds, their_seconds))
+            flat = (
+                adjusted_rand_score(z, MAPDP(covariance="diagonal").fit(X).labels_)
+                if n <= 10_000
+                else np.nan
+            )
+            found.append(
+                (
+                    adjusted_rand_score(z, ours.labels_),
+                    adjusted_rand_score(z, theirs),
+                    flat,
+                    ours.n_clusters_,
+                    seconds,
+                    their_seconds,
+                )
+            )
         mean = np.mean(found, axis=0)
-        rows.append([f"{n:,} rows, {n_states} states", len(found), n_starts, *[f"{value:.3f}" for value in mean[:3]], f"{mean[3]:.1f}", f"{mean[4]:.1f}", f"{mean[5]:.1f}"])
+        rows.append(
+            [
+                f"{n:,} rows, {n_states} states",
+                len(found),
+                n_starts,
+                *[f"{value:.3f}" for value in mean[:3]],
+                f"{mean[3]:.1f}",
+                f"{mean[4]:.1f}",
+                f"{mean[5]:.1f}",
+            ]
+        )
         print(rows[-1], flush=True)
-    print(table(["draws", "number", "starts", "MAPHMM ARI", "hmmlearn ARI", "flat MAPDP ARI", "states found", "CPU s", "hmmlearn CPU s"], rows), flush=True)
+    print(
+        table(
+            [
+                "draws",
+                "number",
+                "starts",
+                "MAPHMM ARI",
+                "hmmlearn ARI",
+                "flat MAPDP ARI",
+                "states found",
+                "CPU s",
+                "hmmlearn CPU s",
+            ],
+            rows,
+        ),
+        flush=True,
+    )
 
 
 def long_sequence():
     """Compare one fit of a million rows with one start of hmmlearn told the number of states."""
     X, z = sequence_draw(np.random.default_rng(0), 1_000_000, 8, n_columns=5)
     MAPHMM(covariance="diagonal").fit(X[:25_000])  # compiles
-    for name, fit in (("MAPHMM", lambda: MAPHMM(covariance="diagonal").fit(X).labels_), ("hmmlearn told 8", lambda: told(X, 8, 1)[0])):
+    for name, fit in (
+        ("MAPHMM", lambda: MAPHMM(covariance="diagonal").fit(X).labels_),
+        ("hmmlearn told 8", lambda: told(X, 8, 1)[0]),
+    ):
         began, wall = time.process_time(), time.perf_counter()
         labels = fit()
-        print(f"{name}: ARI {adjusted_rand_score(z, labels):.4f}, {time.process_time() - began:.1f} CPU s, {time.perf_counter() - wall:.1f} s", flush=True)
+        print(
+            f"{name}: ARI {adjusted_rand_score(z, labels):.4f}, {time.process_time() - began:.1f} CPU s, {time.perf_counter() - wall:.1f} s",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
     what, n_draws = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    {"groups": lambda: groups(n_draws), "sequences": lambda: sequences(n_draws), "long": long_sequence}[what]()
+    {"groups": lambda: groups(n_draws), "sequences": lambda: sequences(n_draws), "long": long_sequence}[
+        what
+    ]()

@@ -9,7 +9,12 @@ from tests.structured.tiny import share_found
 
 if __name__ == "__main__":
     n_tables = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    for kind in (FranchiseRun, MarkovRun, NestedRun):
+    kinds = [
+        kind
+        for kind in (FranchiseRun, MarkovRun, NestedRun)
+        if kind.__name__ in (sys.argv[2:3] or kind.__name__)
+    ]
+    for kind in kinds:
         for n_init in (1, 5):
             share, seconds = share_found(kind, n_tables, n_init)
             print(

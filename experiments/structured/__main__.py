@@ -27,7 +27,13 @@ def penguins() -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.0), layout="constrained")
     different = model.labels_ != flat.labels_
     left.scatter(table.bill_length_mm, table.bill_depth_mm, c=[f"C{k}" for k in model.labels_], s=6)
-    left.scatter(table.bill_length_mm[different], table.bill_depth_mm[different], s=50, facecolors="none", edgecolors="k")
+    left.scatter(
+        table.bill_length_mm[different],
+        table.bill_depth_mm[different],
+        s=50,
+        facecolors="none",
+        edgecolors="k",
+    )
     left.set(xlabel="bill length (mm)", ylabel="bill depth (mm)")
     plots.proportions(model, ax=right)
     figure.savefig(FOLDER / "groups_penguins.png", dpi=80)
@@ -40,7 +46,14 @@ def nile() -> None:
     data = sm.datasets.nile.load_pandas().data
     model, flat = MAPHMM().fit(data[["volume"]]), MAPDP().fit(data[["volume"]])
     changes = data.year[1:][np.diff(model.states_) != 0].astype(int).tolist()
-    print("nile: states", model.n_clusters_, "first years of new states", changes, "flat clusters", flat.n_clusters_)
+    print(
+        "nile: states",
+        model.n_clusters_,
+        "first years of new states",
+        changes,
+        "flat clusters",
+        flat.n_clusters_,
+    )
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(8.5, 2.8), width_ratios=(3, 1), layout="constrained"
     )

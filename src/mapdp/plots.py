@@ -1,4 +1,4 @@
-"""Plots of a fitted model: the public path of `mapdp.outputs.plots` and `mapdp.outputs.structured_plots`."""
+"""Plots of a fitted model: the public path of `plots` and `structured_plots` in `mapdp.outputs`."""
 
 from mapdp.outputs.plots import clusters, coclustering, profile, sensitivity, sizes, trace, tree
 from mapdp.outputs.structured_plots import proportions, states, transitions

@@ -48,7 +48,9 @@ def franchises(groups):
             return
         rows = [i for i in range(len(groups)) if groups[i] == left[0]]
         for parts in partitions(len(rows)):
-            yield from tables_of(left[1:], {**tables, **{i: (left[0], p) for i, p in zip(rows, parts, strict=True)}})
+            yield from tables_of(
+                left[1:], {**tables, **{i: (left[0], p) for i, p in zip(rows, parts, strict=True)}}
+            )
 
     for tables in tables_of(names, {}):
         every = sorted(set(tables.values()))
@@ -71,7 +73,9 @@ def sequences(is_first, alpha, gamma, stickiness):
         total = alpha + (stickiness if r >= 0 else 0.0) + sum(size for q, _, _, size in opened if q == r)
         shared = [dish for _, dish, own, _ in opened if not own]
         n_states = max(states, default=-1) + 1
-        choices = [(t, opened[t][1], opened[t][2], size) for t, (q, _, _, size) in enumerate(opened) if q == r]
+        choices = [
+            (t, opened[t][1], opened[t][2], size) for t, (q, _, _, size) in enumerate(opened) if q == r
+        ]
         new = len(opened)
         for k in range(n_states + 1):
             weight = shared.count(k) if k in shared else (gamma if k == n_states else 0.0)
@@ -96,7 +100,7 @@ def nested_states(groups):
     for of_groups in partitions(n_groups):
         clusters = [of_groups[g] for g in groups]
 
-        def within(left, labels, first):
+        def within(left, labels, first, clusters=clusters):
             if not left:
                 yield list(labels)
                 return

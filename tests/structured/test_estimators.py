@@ -1,4 +1,4 @@
-"""Estimators for groups and sequences: the scikit-learn contract, limits, prediction, files and bad input."""
+"""Estimators for groups and sequences: the contract, limits, prediction, files and bad input."""
 
 import itertools
 
@@ -175,7 +175,11 @@ def test_transitions_and_durations_follow_from_the_states(rng):
     model = MAPHMM().fit(X, lengths=[150, 250])
     assert_allclose(model.transition_.sum(axis=1), 1.0)
     assert_allclose(model.start_.sum(), 1.0)
-    runs = [list(run) for part in (model.states_[:150], model.states_[150:]) for _, run in itertools.groupby(part)]
+    runs = [
+        list(run)
+        for part in (model.states_[:150], model.states_[150:])
+        for _, run in itertools.groupby(part)
+    ]
     for k in range(model.n_clusters_):
         assert_allclose(model.durations_[k], np.mean([len(run) for run in runs if run[0] == k]))
     process = MarkovProcess(model.alpha_, model.gamma_, model.stickiness_)

@@ -54,7 +54,9 @@ def test_joint_of_a_run_is_the_naive_one_on_a_thousand_random_states():
         run = NestedRun(task_of(X, family, groups, process), labels, process, of_groups)
         if number % 2:
             run.visit(np.arange(16, dtype=np.int32))
-        naive = nested_log_prior(run.group_labels.tolist(), groups.tolist(), run.labels.tolist(), alpha, beta)
+        naive = nested_log_prior(
+            run.group_labels.tolist(), groups.tolist(), run.labels.tolist(), alpha, beta
+        )
         naive += sum(map(sets.log_marginal, clusters_of(run.labels)))
         assert_allclose(run.log_joint(), naive, rtol=1e-9)
 

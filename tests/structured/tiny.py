@@ -25,13 +25,18 @@ def best_prior(kind, process):
     """Return the states of the rows, and the log prior of the best seating of each."""
     best = {}
     if kind is FranchiseRun:
-        states = [(dishes, process.log_prior(PAIRS, tables, dishes)) for tables, dishes in franchises(PAIRS)]
+        states = [
+            (dishes, process.log_prior(PAIRS, tables, dishes)) for tables, dishes in franchises(PAIRS)
+        ]
     elif kind is MarkovRun:
-        states = [(z, p) for z, _, _, p in sequences(FIRST, process.alpha, process.gamma, process.stickiness)]
+        states = [
+            (z, p) for z, _, _, p in sequences(FIRST, process.alpha, process.gamma, process.stickiness)
+        ]
     else:
         groups = PAIRS.tolist()
         states = [
-            (z, nested_log_prior(c, groups, z, process.alpha, process.beta)) for c, z in nested_states(groups)
+            (z, nested_log_prior(c, groups, z, process.alpha, process.beta))
+            for c, z in nested_states(groups)
         ]
     for labels, log_prior in states:
         key = canonical(labels)
@@ -63,7 +68,9 @@ def share_found(kind, n_tables, n_init, seed=0):
         priors = best_prior(kind, task.process).items()
         best = max(p + sum(map(sets.log_marginal, clusters_of(z))) for z, p in priors)
         began = time.process_time()
-        found = search(kind, task, np.zeros(len(task.X), dtype=np.int32), n_init, np.random.default_rng(0))[0]
+        found = search(kind, task, np.zeros(len(task.X), dtype=np.int32), n_init, np.random.default_rng(0))[
+            0
+        ]
         seconds += time.process_time() - began
         n_found += found.log_joint >= best - 1e-7
         assert found.log_joint <= best + 1e-7

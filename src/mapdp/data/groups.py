@@ -47,7 +47,9 @@ def _names(groups: Any, n_rows: int) -> np.ndarray:
             f"groups must not be missing, got {names[missing][0]} in row {int(np.argmax(missing))}. "
             "Hint: give such rows a group of their own, or leave them out."
         )
-    is_words = names.dtype.kind in "OSU" and not all(isinstance(name, int | float) for name in names.tolist())
+    is_words = names.dtype.kind in "OSU" and not all(
+        isinstance(name, int | float) for name in names.tolist()
+    )
     if is_words:
         return names.astype(str)
     return names.astype(np.float64 if names.dtype.kind in "Of" else np.int64)

@@ -242,14 +242,17 @@ class MAPHMM(StructuredMixture):
         """Return the log density of each row given those before it; they add up to the log likelihood."""
         densities, (chance, is_first, _) = self._densities(X), self._forward(X, lengths)
         weights = np.exp(self._log_weights)
-        ahead = np.where(is_first[:, None], weights[START], np.roll(chance, 1, axis=0) @ weights[START + 1 :])
+        ahead = np.where(
+            is_first[:, None], weights[START], np.roll(chance, 1, axis=0) @ weights[START + 1 :]
+        )
         return np.logaddexp.reduce(densities + np.log(ahead), axis=1)
 
     def log_joint_of(self, X: Any, labels: Any, lengths: Any = None) -> float:
         """Return log p(x, states, tables) of any states of any rows, at the best tables for them."""
         numbers = self.numbers_of(X)
-        rows, process = self._rows_without_open_gaps(numbers), MarkovProcess(
-            self.alpha_, self.gamma_, self.stickiness_
+        rows, process = (
+            self._rows_without_open_gaps(numbers),
+            MarkovProcess(self.alpha_, self.gamma_, self.stickiness_),
         )
         is_first, states = read_lengths(lengths, len(rows)), checks.partition(labels, len(rows))
         run = MarkovRun(Task(rows, rows, self.family_, is_first, process, (None, None)), states, process)

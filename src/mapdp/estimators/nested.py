@@ -138,7 +138,9 @@ class NestedMAPDP(StructuredMixture):
         """Return log probabilities of clusters, a new one last, in each cluster of groups and a new one."""
         n_mixtures = int(self.group_labels_.max()) + 1
         inside = self._owner == np.arange(n_mixtures + 1)[:, None]
-        sizes = np.column_stack([np.where(inside, self.cluster_sizes_, 0.0), np.full(n_mixtures + 1, self.beta_)])
+        sizes = np.column_stack(
+            [np.where(inside, self.cluster_sizes_, 0.0), np.full(n_mixtures + 1, self.beta_)]
+        )
         with np.errstate(divide="ignore"):
             return np.log(sizes / sizes.sum(axis=1, keepdims=True))
 
@@ -198,7 +200,7 @@ class NestedMAPDP(StructuredMixture):
         return float(self.score_samples(X, groups).mean())
 
     def log_joint_of(self, X: Any, labels: Any, groups: Any = None, group_labels: Any = None) -> float:
-        """Return log p(x, both partitions) of any partitions of any table; None is one cluster of groups."""
+        """Return log p(x, both partitions) of any partitions of a table; None is one cluster of groups."""
         numbers = self.numbers_of(X)
         rows, codes = self._rows_without_open_gaps(numbers), read_groups(groups, len(numbers)).codes
         process, chairs = NestedProcess(self.alpha_, self.beta_), checks.partition(labels, len(rows))

@@ -64,7 +64,9 @@ class StructuredMixture(Mixture):
     def _priors(self) -> tuple[AlphaPrior | None, ...]:
         """Return the prior of each concentration, None where it is given."""
         prior = make_prior(self.alpha_prior)
-        return tuple(prior if isinstance(getattr(self, name), str) else None for name in self._concentrations)
+        return tuple(
+            prior if isinstance(getattr(self, name), str) else None for name in self._concentrations
+        )
 
     def _first(self, name: str) -> float:
         """Return a concentration as it is given, or where learning it begins."""
@@ -178,4 +180,3 @@ def _clusters(run: StructuredRun) -> Clusters:
 def _value(run: StructuredRun) -> float:
     """Return the log joint with the density of all that is learned."""
     return run.log_joint() + run.task.family.log_hyperprior(_clusters(run))
-

@@ -75,11 +75,13 @@ def states(model: MAPHMM, series: Any, times: Any = None, ax: Any = None) -> Any
     ax, values = _axes(ax), np.asarray(series, dtype=np.float64)
     if values.shape != model.labels_.shape:
         raise ValueError(
-            f"series must have one value for each of the {len(model.labels_)} rows, got shape {values.shape}. "
+            f"series must have one value for each of the {len(model.labels_)} rows, got shape "
+            f"{values.shape}. "
             "Hint: pass one column of the table that was fitted."
         )
     places = np.arange(len(values)) if times is None else np.asarray(times)
     ax.plot(places, values, color="0.3", linewidth=1.0)
+    ax.margins(y=0.12)  # room for the strip
     colours, begins = _colours(model), np.flatnonzero(np.append(True, np.diff(model.labels_) != 0))  # type: ignore[arg-type]
     ends = np.append(begins[1:], len(values) - 1)
     for begin, end in zip(begins, ends, strict=True):

@@ -4,14 +4,14 @@ It is seated as a Chinese restaurant franchise. A group is a restaurant, its row
 table has a dish: the cluster of its rows. Rows choose tables as in a Dirichlet process with `alpha`, tables
 of all restaurants choose dishes as in one with `gamma`, so the prior is a product of two kinds of EPPF.
 
-Rows of one restaurant with one dish are alike to the prior, but for the sizes of their tables, and log gamma
-is convex: for a given number of tables it is best that one of them is large and the others have one row
+Rows of one restaurant with one dish are alike to the prior, but for the sizes of their tables, and the log
+gamma function is convex: for a given number of tables it is best that one of them is large and the others have one row
 each. So the best seating of a partition is known from numbers of rows and tables alone, and a search keeps
 no more than these (`Counts`).
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -128,24 +128,26 @@ class HierarchicalProcess:
 
     def learned(
         self, counts: Counts, alpha_prior: AlphaPrior | None, gamma_prior: AlphaPrior | None
-    ) -> "HierarchicalProcess":
-        """Return the process whose concentrations are most probable given a seating; None is for known ones."""
+    ) -> Self:
+        """Return the process with the most probable concentrations of a seating; None is for known ones."""
         alpha, gamma = self.alpha, self.gamma
         if alpha_prior is not None:
-            alpha = most_probable(counts.customers.sum(axis=1), counts.tables.sum(), alpha_prior)
+            alpha = most_probable(counts.customers.sum(axis=1), int(counts.tables.sum()), alpha_prior)
         if gamma_prior is not None:
             served = counts.n_dish_tables
-            gamma = most_probable(served.sum()[None], np.count_nonzero(served), gamma_prior)
+            gamma = most_probable(served.sum()[None], int(np.count_nonzero(served)), gamma_prior)
         return dataclasses.replace(self, alpha=alpha, gamma=gamma)
 
 
 def most_probable(totals: np.ndarray, n_opened: int, prior: AlphaPrior) -> float:
-    """Return the mode of the density of log alpha, given the tables opened in restaurants of these sizes."""
+    """Return the mode of the density of log alpha, given tables opened in restaurants of these sizes."""
     totals = totals[totals > 0]
 
     def slope(u: float) -> float:
         alpha = np.exp(u)
-        return prior.slope(alpha) + n_opened - alpha * float((digamma(alpha + totals) - digamma(alpha)).sum())
+        return (
+            prior.slope(alpha) + n_opened - alpha * float((digamma(alpha + totals) - digamma(alpha)).sum())
+        )
 
     if slope(_FARTHEST / 4) > 0.0:  # 3 million: as good as infinite
         return float(np.exp(_FARTHEST / 4))

@@ -11,6 +11,7 @@ alpha. Tables with the dish of the house do not count among those of the franchi
 """
 
 import dataclasses
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -70,11 +71,15 @@ class MarkovProcess(HierarchicalProcess):
         `is_own` says which rows sit at a table with the dish of the house.
         """
         labels, first = np.asarray(states), np.asarray(is_first)
-        seats = np.column_stack([restaurants(labels, first), np.asarray(tables), labels, np.asarray(is_own)])
+        seats = np.column_stack(
+            [restaurants(labels, first), np.asarray(tables), labels, np.asarray(is_own)]
+        )
         found, sizes = np.unique(seats, axis=0, return_counts=True)
         totals = np.bincount(seats[:, 0], minlength=labels.max() + 2)
         ours = found[:, 3] == 1
-        opened = (~ours).sum() * np.log(self.alpha) + (ours.sum() * np.log(self.stickiness) if ours.any() else 0)
+        opened = (~ours).sum() * np.log(self.alpha) + (
+            ours.sum() * np.log(self.stickiness) if ours.any() else 0
+        )
         dish_tables = np.bincount(found[~ours, 2])
         return float(opened + self._log_rest(sizes, totals, self.concentrations(len(totals)), dish_tables))
 
@@ -102,7 +107,7 @@ class MarkovProcess(HierarchicalProcess):
 
     def learned(
         self, counts: Counts, alpha_prior: AlphaPrior | None, gamma_prior: AlphaPrior | None
-    ) -> "MarkovProcess":
+    ) -> Self:
         """Return the process whose alpha and gamma are most probable beside this stickiness."""
         known = super().learned(counts, None, gamma_prior)
         if alpha_prior is None:

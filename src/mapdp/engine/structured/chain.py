@@ -14,7 +14,7 @@ _LEAST = -600.0  # nats below the best, beyond which a state adds nothing
 
 @kernel
 def viterbi(log_density, is_first, log_start, log_step, came_from, score, path):
-    """Fill `path` with the most probable states; `came_from` (N, K) and `score` (2, K) are working space."""
+    """Fill `path` with the most probable states; `came_from` (N, K), `score` (2, K) are working space."""
     n_rows, n_states = came_from.shape
     for i in range(n_rows):
         now, before = score[i % 2], score[1 - i % 2]
@@ -61,7 +61,7 @@ def _normalise(values, n):
 
 @kernel
 def forward(log_density, is_first, start, step, chance):
-    """Fill chance[i] with the probability of each state given the rows up to i; return the log likelihood."""
+    """Fill chance[i] with the chance of each state given the rows up to i; return the log likelihood."""
     n_rows, n_states = chance.shape
     total = 0.0
     for i in range(n_rows):

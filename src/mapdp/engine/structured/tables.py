@@ -6,7 +6,7 @@ or, in the restaurant of a state, one with the dish of the house: whatever weigh
 that loses least. Products of these weights are the prior of the seating, in whatever order rows come.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,8 @@ def new_franchise(context: np.ndarray, n_dishes: int, process: HierarchicalProce
     n_restaurants = n_dishes + 1 if is_sequence else int(context.max()) + 1
     cells = [np.zeros((n_restaurants, n_dishes), dtype=np.int64) for _ in range(3)]
     vectors = [np.zeros(n, dtype=np.int64) for n in (n_dishes, n_restaurants, 1)]
-    return Franchise(context, *cells, *vectors, weights_of(process), is_sequence)
+    parts: Any = (context, *cells, *vectors, weights_of(process), is_sequence)
+    return Franchise(*parts)
 
 
 def seated_franchise(
@@ -77,7 +78,8 @@ def grown_franchise(franchise: Franchise, n_dishes: int) -> Franchise:
     down = more if franchise.is_sequence else 0
     cells = [np.pad(part, ((0, down), (0, more))) for part in franchise.counts]
     vectors = np.pad(franchise.served, (0, more)), np.pad(franchise.totals, (0, down))
-    return Franchise(franchise.context, *cells, *vectors, *franchise[-3:])
+    parts: Any = (franchise.context, *cells, *vectors, *franchise[-3:])
+    return Franchise(*parts)
 
 
 @inlined
@@ -138,7 +140,7 @@ def sit_down(r, k, how, step, franchise):
 
 @kernel
 def settle_tables(franchise):
-    """Let rows change tables within their restaurant and dish, while that gains; return how often they did.
+    """Let rows change tables within restaurant and dish, while that gains; return how often they did.
 
     For a given share of the dish the log weight is convex in the number of tables: all rows at one table or
     each at its own is best, and restaurants with one dish encourage each other to have many tables. So cells

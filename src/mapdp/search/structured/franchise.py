@@ -1,5 +1,6 @@
-"""Climbs of a franchise: rows of groups change table and dish, tables change dish, dishes merge and split."""
+"""Climbs of a franchise: rows change table and dish, tables change dish, dishes merge and split."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from mapdp.engine.structured.tables import grown_franchise, seated_franchise, se
 from mapdp.partitions.concentration import AlphaPrior
 from mapdp.partitions.hierarchical import Counts
 from mapdp.search.structured import moves
-from mapdp.search.structured.run import StructuredRun, Task
+from mapdp.search.structured.run import Move, StructuredRun, Task
 
 
 def blocks(run: "FranchiseRun", rng: np.random.Generator) -> bool:
@@ -27,7 +28,7 @@ def blocks(run: "FranchiseRun", rng: np.random.Generator) -> bool:
 class FranchiseRun(StructuredRun):
     """A climb of a hierarchical Dirichlet process mixture."""
 
-    moves = (blocks, moves.merge, moves.split)
+    moves: Sequence[Move] = (blocks, moves.merge, moves.split)
 
     def __init__(self, task: Task, labels: np.ndarray, process: Any) -> None:
         super().__init__(task, labels, process)

@@ -3,6 +3,7 @@
 The best path under what the states know now (Viterbi) is a proposal: it is taken if the exact joint rises.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from mapdp.partitions.labels import compact
 from mapdp.partitions.markov import START, at_home
 from mapdp.search.structured import moves
 from mapdp.search.structured.franchise import FranchiseRun, blocks
-from mapdp.search.structured.run import Task
+from mapdp.search.structured.run import Move, Task
 
 _MOST_RUNS = 5000  # of one state that are moved in one round
 _PATHS = 4  # under parted states, each from the one before, until a split is judged
@@ -32,7 +33,7 @@ def best_path(run: "MarkovRun", rng: np.random.Generator) -> bool:
 class MarkovRun(FranchiseRun):
     """A climb of a hidden Markov model; `places` says which rows begin a sequence."""
 
-    moves = (best_path, blocks, moves.merge, moves.split)
+    moves: Sequence[Move] = (best_path, blocks, moves.merge, moves.split)
 
     def __init__(self, task: Task, labels: np.ndarray, process: Any) -> None:
         self._is_first = task.places
@@ -61,7 +62,7 @@ class MarkovRun(FranchiseRun):
         return self._learn_stickiness() or of_gamma
 
     def _learn_stickiness(self) -> bool:
-        """Learn it from the tables as they are, and from those there would be if all who stay were at home."""
+        """Learn it from the tables as they are, and as they would be if all who stay were at home."""
         prior, counts = self.task.priors[0], self.franchise.counts
         assert prior is not None
         gained = self.weigh_by(self.process.learned_stickiness(counts, prior))

@@ -1,5 +1,6 @@
-"""Climbs of a nested Dirichlet process: rows move within the mixture of their group, groups between mixtures."""
+"""Climbs of a nested Dirichlet process: rows move within mixtures, groups between them."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from mapdp.engine.structured.nested import Nest, nested_sweep
 from mapdp.partitions.labels import compact
 from mapdp.search.structured import moves
 from mapdp.search.structured.markov import densities
-from mapdp.search.structured.run import StructuredRun, Task
+from mapdp.search.structured.run import Move, StructuredRun, Task
 
 _PASSES = 4  # over the rows that a move has put elsewhere, before it is judged
 
@@ -56,7 +57,7 @@ def _by_proportions(run: "NestedRun", inside: np.ndarray) -> np.ndarray:
 class NestedRun(StructuredRun):
     """A climb of a nested Dirichlet process mixture; `places` are the groups of rows."""
 
-    moves = (move_group, merge_mixtures, moves.merge, moves.split, split_mixture)
+    moves: Sequence[Move] = (move_group, merge_mixtures, moves.merge, moves.split, split_mixture)
 
     def __init__(
         self, task: Task, labels: np.ndarray, process: Any, group_labels: np.ndarray | None = None
@@ -134,7 +135,7 @@ class NestedRun(StructuredRun):
         return self._settled(labels, of_groups, rows)
 
     def _labels_in(self, rows: np.ndarray, mixture: int) -> np.ndarray:
-        """Return the best chair of a mixture for each row; in a new mixture, chairs of rows as they were."""
+        """Return the best chair of a mixture for each row; in a new one, rows that shared one still do."""
         chairs = np.flatnonzero((self.nest.owner == mixture) & (self.state.sizes > 0))
         if len(chairs) == 0:
             return self.labels[rows] + self.state.capacity

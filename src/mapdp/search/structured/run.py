@@ -24,6 +24,8 @@ _UNUSED = DirichletProcess(1.0)  # a state wants one; the prior of a structure i
 _RELATIVE = 1e-7  # of the log joint: a sweep over many rows that gains no more is the last one
 _MANY = 20_000  # rows of which that is true
 
+Move = Callable[[Any, np.random.Generator], bool]  # says whether it raised the joint of a run
+
 
 class Task(NamedTuple):
     """Rows, their family, where they stand, and which concentrations are to be learned."""
@@ -55,7 +57,7 @@ class Seating(NamedTuple):
 class StructuredRun:
     """A climb under way; subclasses know the prior."""
 
-    moves: Sequence[Callable[[Any, np.random.Generator], bool]]
+    moves: Sequence[Move]
 
     def __init__(self, task: Task, labels: np.ndarray, process: Any) -> None:
         self.task, self.process = task, process
@@ -153,7 +155,7 @@ class StructuredRun:
                 break
 
     def merge_gains(self) -> np.ndarray:
-        """Return what the log densities gain when two chairs become one: (K, K), -inf where there is none."""
+        """Return what log densities gain when two chairs become one: (K, K), -inf where there is none."""
         n = int(self.state.counters[CHAIRS])
         out = np.full((n, n), -np.inf)
         price_merges(self.state, block_buffers(self.task.family), out)
