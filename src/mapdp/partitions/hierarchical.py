@@ -5,9 +5,9 @@ table has a dish: the cluster of its rows. Rows choose tables as in a Dirichlet 
 of all restaurants choose dishes as in one with `gamma`, so the prior is a product of two kinds of EPPF.
 
 Rows of one restaurant with one dish are alike to the prior, but for the sizes of their tables, and the log
-gamma function is convex: for a given number of tables it is best that one of them is large and the others have one row
-each. So the best seating of a partition is known from numbers of rows and tables alone, and a search keeps
-no more than these (`Counts`).
+gamma function is convex: for a given number of tables it is best that one of them is large and the others
+have one row each. So the best seating of a partition is known from numbers of rows and tables alone, and a
+search keeps no more than these (`Counts`).
 """
 
 import dataclasses

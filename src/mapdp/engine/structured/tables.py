@@ -143,8 +143,8 @@ def settle_tables(franchise):
     """Let rows change tables within restaurant and dish, while that gains; return how often they did.
 
     For a given share of the dish the log weight is convex in the number of tables: all rows at one table or
-    each at its own is best, and restaurants with one dish encourage each other to have many tables. So cells
-    are raised and lowered by one table, from end to end, and all of a dish at once.
+    each at its own is best, and restaurants with one dish encourage each other to have many tables. So
+    numbers of tables go up and down by one, from end to end, and for all restaurants of a dish at once.
     """
     n_changed, before = 0, -1
     while n_changed > before:
