@@ -21,7 +21,8 @@ from mapdp.search.structured.franchise import FranchiseRun, blocks
 from mapdp.search.structured.run import Move, Task
 
 _MOST_RUNS = 5000  # of one state that are moved in one round
-_PATHS = 4  # under parted states, each from the one before, until a split is judged
+_WINDOW = 9  # rows of a running mean: half as many as a state lasts, or fewer
+_PATHS = 8  # under parted states, each from the one before, until a split is judged
 
 
 def best_path(run: "MarkovRun", rng: np.random.Generator) -> bool:
@@ -94,6 +95,11 @@ class MarkovRun(FranchiseRun):
                 break
             self.take(self.with_labels(path))
 
+    def tables_to_guess_by(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the rows, and their running means: states that overlap are told apart by these."""
+        numbers = np.ascontiguousarray(self.task.rows_for_guesses[rows])
+        return [smoothed(numbers), numbers]
+
     def blocks(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, and where each run of one state ends; some runs, where there are many."""
         ends = np.flatnonzero((np.diff(self.labels) != 0) | self._is_first[1:]) + 1
@@ -113,6 +119,14 @@ def densities(X: np.ndarray, bank: Bank, n_states: int, family: Family) -> np.nd
     out = np.empty((len(X), n_chairs))
     score_rows(X, np.zeros(n_chairs), family.handle(bank), new_workspace(family, 0), out)
     return out
+
+
+def smoothed(numbers: np.ndarray) -> np.ndarray:
+    """Return running means over a few rows; runs go on where the last one ended, which a guess can bear."""
+    window = min(_WINDOW, len(numbers))
+    sums = np.cumsum(np.vstack([np.zeros((1, numbers.shape[1])), numbers - numbers.mean(axis=0)]), axis=0)
+    begin = np.clip(np.arange(len(numbers)) - window // 2, 0, len(numbers) - window)
+    return np.ascontiguousarray((sums[begin + window] - sums[begin]) / window)
 
 
 def path_of(log_density: np.ndarray, is_first: np.ndarray, log_weights: np.ndarray) -> np.ndarray:

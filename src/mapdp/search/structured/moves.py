@@ -4,19 +4,22 @@ A split is guessed from the shape of the rows alone, as in the flat search (`eng
 rows settle under the structured prior before it is judged.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mapdp.engine.propose import GuessBuffers, guess_buffers, guess_by_axis, guess_by_seeds
+from mapdp.engine.score import beats
 from mapdp.partitions.labels import compact
 
 _MOST_PAIRS = 40  # of clusters whose merging is worked out
 _HOPELESS = -200.0  # nats of log density that no prior makes good
 _PASSES = 5  # over the rows of a split before it is judged
 _SEEDS = (2, 2, 3, 5)  # of guesses beside the main axis
-_FEW_PAIRS = 5  # of clusters that are parted anew
+_FEW_PAIRS = 5  # of clusters that are parted anew, or merge again
+_WITHIN_REACH = 100.0  # nats below, from where a split may come back by merges
 
 
 def merge(run: Any, rng: np.random.Generator) -> bool:
@@ -45,7 +48,8 @@ def split(run: Any, rng: np.random.Generator) -> bool:
         key = np.packbits(np.isin(np.arange(len(run.labels)), rows)).tobytes()
         if key in run.failed:
             continue
-        for parts in _guesses(run.task.rows_for_guesses, rows, rng):
+        guesses = (_guesses(numbers, rng) for numbers in run.tables_to_guess_by(rows))
+        for parts in itertools.chain.from_iterable(guesses):
             if run.adopt(_settled(run, rows, parts), "split"):
                 return True
         run.failed.add(key)
@@ -63,8 +67,9 @@ def _rows_to_part(run: Any) -> Iterator[np.ndarray]:
         yield np.flatnonzero((labels == a) | (labels == b)).astype(np.int32)
 
 
-def _guesses(numbers: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def _guesses(numbers: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield parts of rows: along their main axis, and around seeds."""
+    rows = np.arange(len(numbers), dtype=np.int32)
     buffers: GuessBuffers = guess_buffers(len(rows), numbers.shape[1])
     guess_by_axis(numbers, rows, np.ones(numbers.shape[1]), buffers)
     yield buffers.guess.copy()
@@ -75,7 +80,7 @@ def _guesses(numbers: np.ndarray, rows: np.ndarray, rng: np.random.Generator) ->
 
 
 def _settled(run: Any, rows: np.ndarray, parts: np.ndarray) -> Any:
-    """Return a run in which rows are parted and have settled."""
+    """Return a run in which rows are parted and have settled; parts that are too many have merged."""
     labels = run.labels.copy()
     labels[rows] = labels.max() + 1 + parts
     trial = run.with_labels(compact(labels))
@@ -83,4 +88,16 @@ def _settled(run: Any, rows: np.ndarray, parts: np.ndarray) -> Any:
     for _ in range(_PASSES):
         if trial.visit(rows) == 0:
             break
+    while trial.log_joint() > run.log_joint() - _WITHIN_REACH and _merge_quietly(trial):
+        pass
     return trial
+
+
+def _merge_quietly(trial: Any) -> bool:
+    """Merge the two clusters of a trial that gain most by it; say whether there were any."""
+    merged = [trial.with_labels(_merged(trial.labels, a, b)) for a, b in _likely_pairs(trial, _FEW_PAIRS)]
+    best = max(merged, key=lambda one: one.log_joint(), default=trial)
+    if not beats(best.log_joint(), trial.log_joint()):
+        return False
+    trial.take(best)
+    return True

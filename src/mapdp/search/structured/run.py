@@ -97,6 +97,10 @@ class StructuredRun:
         log_densities(self.state, values)
         return float(values.sum()) + self.log_prior()
 
+    def tables_to_guess_by(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return tables of numbers in which those of the rows that belong together are alike."""
+        return [np.ascontiguousarray(self.task.rows_for_guesses[rows])]
+
     def exact_log_joint(self) -> float:
         """Return log p(x, seating) under the concentrations as they are."""
         return self.log_joint() - self.log_hyperprior(self.process)
