@@ -9,13 +9,8 @@ from tests.structured.tiny import share_found
 
 if __name__ == "__main__":
     n_tables = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    kinds = [
-        kind
-        for kind in (FranchiseRun, MarkovRun, NestedRun)
-        if kind.__name__ in (sys.argv[2:3] or kind.__name__)
-    ]
-    for kind in kinds:
-        for n_init in (1, 5):
+    for n_init in [int(n) for n in sys.argv[2:]] or [1, 5]:
+        for kind in (FranchiseRun, MarkovRun, NestedRun):
             share, seconds = share_found(kind, n_tables, n_init)
             print(
                 f"{kind.__name__:14s} n_init={n_init}: best of all in {share:.1%} of {n_tables}, "
