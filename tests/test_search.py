@@ -14,7 +14,7 @@ from mapdp.engine.propose import whiten
 from mapdp.engine.regroup import Regrouping, seat_parts
 from mapdp.partitions.labels import adjusted_rand, compact
 from mapdp.search import climb
-from mapdp.search.moves.regroup import trial_room
+from mapdp.search.moves.regroup import TrialRoom
 from mapdp.search.run import Found, Run
 from tests.contract.cases import FAMILIES, PROCESSES, over_families, over_processes
 from tests.data import UCI, uci
@@ -293,7 +293,7 @@ def test_a_move_gains_exactly_what_it_proposes(case, rng):
     for labels in (np.zeros(60, dtype=np.int32), rng.integers(0, 12, 60).astype(np.int32)):
         run = Run(problem, seated(X, compact(labels), case.family, process))
         run.start(np.arange(60, dtype=np.int32))
-        repeated, others = climb.moves_in_order(trial_room(problem), rng)
+        repeated, others = climb.moves_in_order(TrialRoom(problem), rng)
         for _ in range(4):
             for move in (*repeated, *others):
                 before = run.log_joint()

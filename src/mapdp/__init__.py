@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from mapdp import datasets, diagnostics, selection
+from mapdp.data.blocks import in_blocks
 from mapdp.engine.model import log_joint, log_pseudo_likelihood, sample_crp, sample_mixture
 from mapdp.engine.trace import Step
 from mapdp.estimators.dp_means import DPMeans
@@ -74,6 +75,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "in_blocks",
     "load",
     "log_joint",
     "log_pseudo_likelihood",

@@ -15,12 +15,12 @@ import typer
 from mapdp.cli import bench as timed
 from mapdp.cli import files, inputs, job, show
 from mapdp.cli.files import TroubleError
+from mapdp.data.writing import write_together, write_whole
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.insights.tree import DRAWN
 from mapdp.outputs import report, saving, summary
 from mapdp.outputs.compare import compare as compare_models
 from mapdp.outputs.tree_summary import tree_as_dict
-from mapdp.outputs.writing import write_together, write_whole
 
 app = typer.Typer(
     name="mapdp",

@@ -15,7 +15,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
 from mapdp.data.frames import NO_ANSWER
-from mapdp.outputs.writing import write_whole
+from mapdp.data.writing import write_whole
 
 _SNIFFED = 65536  # characters from which the separator is inferred
 _GAPS = sorted(

@@ -34,7 +34,6 @@ class Raw(NamedTuple):
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     """Return the columns of X; remember their names where `reset`."""
     _check_names(X)
-    X = without_mask(X)
     frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("X must be a table in memory, got a lazy one. Hint: X.collect().")
@@ -42,6 +41,7 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(frame.shape)
         return [_looked_at(_from_series(series, X)) for series in frame.iter_columns()]
+    X = without_mask(X)
     if getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and np.ndim(X) == 2:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_shape(X.shape)
@@ -49,6 +49,24 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     rows = matrix_for(estimator, X, reset=reset)
     is_finite = has_finite_sum(rows)
     return [Raw(None, column, is_finite=is_finite) for column in rows.T]
+
+
+def joined(tables: Sequence[Any]) -> Any:
+    """Return the rows of several tables of the same sort as one table."""
+    if all(isinstance(nw.from_native(one, pass_through=True), nw.DataFrame) for one in tables):
+        return nw.to_native(nw.concat([nw.from_native(one) for one in tables]))
+    return np.concatenate([np.asarray(without_mask(one)) for one in tables])
+
+
+def columns_of(block: Any) -> list[Raw]:
+    """Return the columns of a part of a table that has been read before."""
+    if isinstance(block, np.ndarray) and block.dtype.kind not in "OUS":
+        rows = np.require(block, requirements=["C"])
+        rows = rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64)
+        return [Raw(None, column) for column in rows.T]
+    if isinstance(block, np.ndarray):
+        return [_from_objects(None, column) for column in block.T]
+    return [_from_series(series, block) for series in nw.from_native(block).iter_columns()]
 
 
 def _looked_at(raw: Raw) -> Raw:

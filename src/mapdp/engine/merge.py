@@ -208,3 +208,10 @@ def pour_chairs(source, into, target, scratch):
     """Pour each chair of a bank into the chair of another that `into` names."""
     for k in range(into.shape[0]):
         verbs.pour(target, into[k], source, k, 1.0, scratch)
+
+
+@kernel
+def pour_times(source, chosen, times, target, scratch):
+    """Pour chair chosen[k] of a bank, times[k] times, into chair k of another."""
+    for k in range(chosen.shape[0]):
+        verbs.pour(target, k, source, chosen[k], times[k], scratch)

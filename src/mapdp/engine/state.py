@@ -10,7 +10,8 @@ import numpy as np
 
 from mapdp.compiled.handles import Handle, copied
 from mapdp.compiled.lanes import whole_lanes
-from mapdp.families.base import Bank, Family, copy_slots
+from mapdp.families.base import Bank, Family
+from mapdp.families.slots import copy_slots
 from mapdp.partitions.process import Process
 
 LARGE = 20_000  # rows of a table whose search starts on some of them, and is compiled for its family

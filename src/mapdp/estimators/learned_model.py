@@ -38,8 +38,14 @@ class ModelChoice(NamedTuple):
     covariance: str
     family: Any
 
-    def check(self) -> None:
-        """Raise where the parameters make no sense."""
+    @classmethod
+    def of(cls, estimator: Any) -> "ModelChoice":
+        """Return the parameters of an estimator, or raise where one makes no sense."""
+        choice = cls(estimator.prior, estimator.covariance, estimator.family)
+        choice._check()
+        return choice
+
+    def _check(self) -> None:
         if self.prior is not None:
             checks.one_of("prior", self.prior, ("learned", "paper"), "None or ")
         checks.one_of("covariance", self.covariance, ("auto", *COVARIANCES))

@@ -1,6 +1,7 @@
 """MAP-DPM as a scikit-learn estimator: the most probable partition that a search can find."""
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -8,16 +9,19 @@ from typing import Any, Self
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from mapdp.data.blocks import blocks_of
 from mapdp.data.frames import read_table
 from mapdp.engine.joint import state_log_joint
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
+from mapdp.estimators.block_fit import BlockFitMixin
 from mapdp.estimators.doubts import doubts
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
 from mapdp.estimators.reader import TableReader
 from mapdp.estimators.settings import Settings
+from mapdp.estimators.streaming import StreamMixin
 from mapdp.estimators.tree import TreeMixin
 from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
@@ -27,7 +31,7 @@ from mapdp.selection.alpha import Choice
 from mapdp.selection.structure import Models
 
 
-class MAPDP(UncertaintyMixin, TreeMixin):
+class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin):
     """Cluster rows without saying how many clusters there are.
 
     A Dirichlet process mixture is searched for its most probable partition: a row leaves its cluster,
@@ -201,13 +205,21 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        checkpoint: str | os.PathLike | None = None,
+    ) -> Self:
         """Find the most probable partition of the rows of X.
 
         Parameters
         ----------
         X : array or data frame of shape (N, D)
-            NaN, null and masked cells are gaps.
+            NaN, null and masked cells are gaps. A pyarrow Dataset, a Dask data frame or array, or what
+            `in_blocks` returns, is searched block by block and is never in memory as a whole.
         y : array of shape (N,), default None
             Known labels, whole numbers or words; -1, None, NaN and "" where a label is not known. Rows with
             the same label share a cluster, rows with different labels do not. Where all labels are known,
@@ -217,14 +229,20 @@ class MAPDP(UncertaintyMixin, TreeMixin):
             counts for. Rows of weight 0 are given a cluster afterwards.
         groups : array of shape (N,), default None
             Rows with the same name share a cluster; -1 or None is for rows in no group.
+        checkpoint : path, default None
+            A file that is written after each pass over a table in blocks. Where it is there already, the
+            search goes on from it, to the same labels.
 
         Returns
         -------
         self
         """
-        settings, model_choice = Settings.of(self), ModelChoice(self.prior, self.covariance, self.family)
-        model_choice.check()
+        settings, model_choice = Settings.of(self), ModelChoice.of(self)
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
+        self._has_row_blocks, self._row_blocks = False, None
+        if (in_blocks := blocks_of(X)) is not None:
+            budget = settings.budget(in_blocks.n_rows, listener or silent)
+            return self._fit_in_blocks(in_blocks, budget, (y, sample_weight, groups), checkpoint)
         table = read_table(self, X, reset=True)
         blocks = None
         if not (sample_weight is None and groups is None and y is None):
@@ -244,8 +262,7 @@ class MAPDP(UncertaintyMixin, TreeMixin):
         kept = fit.kept(choice.best)
         if kept.known_labels is not None:
             self.known_labels_ = kept.known_labels
-        self._keep(kept.mixture, kept.labels)
-        return self
+        return self._keep(kept.mixture, kept.labels)
 
     @property
     def warnings_(self) -> list[str]:

@@ -71,11 +71,13 @@ class MapFit(NamedTuple):
             return self
         rng, numbers = generator(self.settings.random_state), self.reading.numbers
         some = self.model_choice.rows_to_learn_from(numbers, self.blocks, rng)
-        table = self._table(some)
+        problem = self._problem_to_learn_from(some)
+        init = self.settings.init_of_sample(some, len(numbers))
+        in_order = np.arange(len(some), dtype=np.int32)
+        first = search(problem, self.settings.search, Start(init, in_order, rng))
+        table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
         structures = self.model_choice.structures(self.reading, table.numbers)
-        chosen = choose(
-            table, structures, self.settings.search, self.settings.init_of_sample(some, len(numbers)), rng
-        )
+        chosen = choose(table, first, structures, self.settings.search, rng)
         if self._is_about(some):
             chosen = self._from_more_starts(chosen)
         learned = self._replace(chosen=chosen)._under(chosen.outcome.problem.model.family)
@@ -96,10 +98,10 @@ class MapFit(NamedTuple):
         best, starts = while_better(problem, plan, found)
         return chosen._replace(outcome=chosen.outcome._replace(found=best), starts=tuple(starts))
 
-    def _table(self, some: np.ndarray) -> LearningTable:
-        """Return the rows that the model is learned from, with the problem that they pose."""
+    def _problem_to_learn_from(self, some: np.ndarray) -> Problem:
+        """Return the problem of the rows that the model is learned from."""
         rule = "map" if self.rule in selection.RULES else self.rule
-        return LearningTable(self.reading.numbers, self._replace(rule=rule).problem_of_rows()).among(some)
+        return self._replace(rule=rule).problem_of_rows().among(some)
 
     def _under(self, family: Family) -> "MapFit":
         if isinstance(self.reading.family, Mixed) and family.has_columns:

@@ -1,12 +1,13 @@
 """What every estimator with a fitted mixture offers for new rows."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mapdp.data import checks
+from mapdp.data.blocks import blocks_of
 from mapdp.data.columns import Schema
 from mapdp.data.frames import Raw, filled, gaps_of, read_table
 from mapdp.engine.build import seated
@@ -35,11 +36,12 @@ class Mixture(ClusterMixin, BaseEstimator):
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _keep(self, mixture: FittedMixture, labels: np.ndarray) -> None:
-        """Store a fitted mixture and what follows from it."""
+    def _keep(self, mixture: FittedMixture, labels: Any) -> Self:
+        """Store a fitted mixture and what follows from it; return the estimator."""
         self.mixture_, self.labels_ = mixture, labels
         self.schema_, self.family_ = mixture.schema, mixture.family
         self.n_clusters_, self.cluster_sizes_ = mixture.n_clusters, mixture.sizes
+        return self
 
     def _new_table(self, X: Any) -> list[Raw]:
         """Return the columns of new rows."""
@@ -53,16 +55,22 @@ class Mixture(ClusterMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new cluster."""
+        if (blocks := blocks_of(X)) is not None:
+            return blocks.mapped(self.predict, (), np.int32)
         numbers = self.numbers_of(X)
         return self.mixture_.assign(numbers)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
+        if (blocks := blocks_of(X)) is not None:
+            return blocks.mapped(self.predict_proba, (self.n_clusters_ + 1,), np.float64)
         numbers = self.numbers_of(X)
         return self.mixture_.probabilities(numbers)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, its cluster summed out."""
+        if (blocks := blocks_of(X)) is not None:
+            return blocks.mapped(self.score_samples, (), np.float64)
         numbers = self.numbers_of(X)
         return self.mixture_.log_density(numbers)
 

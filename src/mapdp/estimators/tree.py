@@ -19,16 +19,16 @@ class TreeMixin(Mixture):
     known_labels_: np.ndarray
     _tree: ClusterTree | None = None
 
-    def _keep(self, mixture: FittedMixture, labels: np.ndarray) -> None:
-        super()._keep(mixture, labels)
+    def _keep(self, mixture: FittedMixture, labels: Any) -> Self:
         self._tree = None
+        return super()._keep(mixture, labels)
 
     @property
     def tree_(self) -> ClusterTree:
         """Return the tree of the clusters, which is worked out when it is first asked for."""
         check_is_fitted(self)
         if self._tree is None:
-            self._tree = self.mixture_.tree(self.labels_, self._have_known_labels())
+            self._tree = self.mixture_.tree(np.asarray(self.labels_), self._have_known_labels())
         return self._tree
 
     def _have_known_labels(self) -> np.ndarray:
@@ -90,7 +90,7 @@ class TreeMixin(Mixture):
         tree = self.tree_
         level = tree.level(n_clusters, nats=nats, share=share)
         into, coarse = tree.numbers(level), copy.copy(self)
-        coarse._keep(self.mixture_.merged(into), into[self.labels_])
+        coarse._keep(self.mixture_.merged(into), into[np.asarray(self.labels_)])
         coarse.log_joint_ = self.log_joint_ - float(tree.accumulated[tree.n_clusters - level])
         if hasattr(self, "known_labels_"):
             coarse.known_labels_ = _known_after(self.known_labels_, self._have_known_labels(), into)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from mapdp.compiled.handles import Handle, contents_of, handle
+from mapdp.compiled.handles import Handle, handle
 from mapdp.compiled.jit import kernel
 from mapdp.compiled.lanes import LANES, whole_lanes
 from mapdp.data import checks
@@ -275,17 +275,6 @@ def rows_side_by_side(
         rows.append(one.sample_rows(rest[:taken], rng))
         rest = rest[taken:]
     return np.hstack(rows)
-
-
-def copy_slots(source: Bank, target: Bank, slots: np.ndarray) -> None:
-    """Copy these slots of `source` to the first slots of `target`."""
-    for name, old, new in zip(source._fields, source, target, strict=True):
-        if name == "prior":
-            continue
-        if isinstance(old, np.ndarray):
-            new[..., : len(slots)] = old.take(slots, axis=-1)
-        elif hasattr(old, "_fields"):
-            copy_slots(contents_of(old), contents_of(new), slots)
 
 
 @kernel

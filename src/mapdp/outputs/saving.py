@@ -19,6 +19,7 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as tensor_bytes
 from sklearn.utils.validation import check_is_fitted
 
+from mapdp.data.writing import write_whole
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.hidden_markov import MAPHMM
@@ -28,7 +29,6 @@ from mapdp.estimators.mixture import Mixture
 from mapdp.estimators.nested import NestedMAPDP
 from mapdp.outputs.packing import check_is_a, packed, unpacked
 from mapdp.outputs.saved_parts import arrays_of, check_estimator, checked_mixture
-from mapdp.outputs.writing import write_whole
 
 FORMAT, VERSION = "mapdp model", 2
 
@@ -94,13 +94,18 @@ def to_bytes(model: Any) -> bytes:
         "estimator": type(model).__name__,
         "params": params,
         "lost": lost,
-        "fitted": {name: packed(getattr(model, name), name, tensors) for name in there},
+        "fitted": {name: packed(_in_memory(getattr(model, name)), name, tensors) for name in there},
         "mixture": _packed_mixture(model.mixture_, tensors) if isinstance(model, Mixture) else None,
         "names": None if names is None else [str(name) for name in names],
     }
     text = json.dumps(content)
     about = {"format": FORMAT, "version": VERSION, "model": text, "sha256": _digest(text, tensors)}
     return tensor_bytes(tensors, metadata={"mapdp": json.dumps(about)})  # one entry: several have no order
+
+
+def _in_memory(value: Any) -> Any:
+    """Return labels that are a Dask array, or in a file, as an array."""
+    return np.asarray(value) if hasattr(value, "chunks") or isinstance(value, np.memmap) else value
 
 
 def _packed_mixture(mixture: Any, tensors: dict[str, np.ndarray]) -> dict[str, Any]:

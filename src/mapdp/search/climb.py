@@ -19,7 +19,7 @@ from mapdp.search.moves.base import Move, climb_by
 from mapdp.search.moves.cut import Cut
 from mapdp.search.moves.dissolve import Dissolve
 from mapdp.search.moves.merge import Merge
-from mapdp.search.moves.regroup import Divide, Regrouper, Split, TrialRoom, trial_room
+from mapdp.search.moves.regroup import Divide, Regrouper, Split, TrialRoom
 from mapdp.search.run import Found, Run, best_of
 from mapdp.search.settling import settle, settle_by_sweeps, settle_roughly, settle_touched
 
@@ -130,7 +130,7 @@ def search(problem: Problem, name: str, start: Start) -> Found:
         found = search_in_sample(problem, start)
         problem = problem.under(found.process)
         start = start._replace(init=joined_by_all(problem, found))
-    climb = functools.partial(split_merge, room=trial_room(problem))
+    climb = functools.partial(split_merge, room=TrialRoom(problem))
     return best_of([_climbed(problem, start._replace(init=i), climb) for i in _inits(problem, start)])
 
 

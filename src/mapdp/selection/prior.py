@@ -36,10 +36,6 @@ class LearningTable(NamedTuple):
         guesses = rows_to_guess_by(family, self.numbers, X)
         return self.problem._replace(X=X, rows_for_guesses=guesses, model=model)
 
-    def among(self, rows: np.ndarray) -> "LearningTable":
-        """Return the table of some of the rows."""
-        return LearningTable(np.ascontiguousarray(self.numbers[rows]), self.problem.among(rows))
-
 
 class Lesson(NamedTuple):
     """What a family learned from a partition: a problem under that family, and the partition as a state."""

@@ -13,7 +13,6 @@ import numpy as np
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.families.base import Family
 from mapdp.partitions.labels import by_falling_size
-from mapdp.search.climb import Start, search
 from mapdp.search.run import Found, with_all_climbs
 from mapdp.selection.coordinates import MANY
 from mapdp.selection.divisions import divisions
@@ -121,10 +120,9 @@ class Attempt(NamedTuple):
 
 
 def choose(
-    table: LearningTable, structures: Sequence[Structure], name: str, init: object, rng: np.random.Generator
+    table: LearningTable, first: Found, structures: Sequence[Structure], name: str, rng: np.random.Generator
 ) -> Chosen:
-    """Let every structure learn and search; return the one with the highest penalised joint."""
-    first = search(table.problem, name, Start(init, np.arange(len(table.numbers), dtype=np.int32), rng))
+    """Let every structure learn from a first search and search on; return the best by penalised joint."""
     starts = [first.state.labels, *divisions(gaps_filled_by_means(table.numbers), rng)]
     attempts = _lessons(table, structures, [by_falling_size(labels) for labels in starts])
     once = _all_once(table, attempts, name, rng)

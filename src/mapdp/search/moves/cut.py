@@ -8,7 +8,7 @@ from mapdp.engine.score import beats
 from mapdp.engine.trial import TrialBuffers, try_guess
 from mapdp.partitions.labels import compact
 from mapdp.search.moves.base import Proposal
-from mapdp.search.moves.regroup import PASSES, Regrouper, settled_chairs, trial_room
+from mapdp.search.moves.regroup import PASSES, Regrouper, TrialRoom, settled_chairs
 from mapdp.search.run import Run
 
 _FEWEST, _MOST = 4, 100  # columns: among fewer, other guesses see each; among more, one says little
@@ -42,7 +42,7 @@ class _ByColumns(Regrouper):
     """Tries guesses by single columns."""
 
     def __init__(self, run: Run, rng: np.random.Generator) -> None:
-        super().__init__(trial_room(run.problem), rng)
+        super().__init__(TrialRoom(run.problem), rng)
         similar, X = run.problem.rows_for_guesses, run.problem.X
         self._cells = X if X.shape == similar.shape else similar  # the former have gaps
         self._is_level = has_levels(run.family, similar.shape[1])

@@ -5,6 +5,7 @@ own. A guess settles there, on chairs of its own, and takes effect only if it be
 worth now.
 """
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -95,16 +96,24 @@ class _Parted(NamedTuple):
     log_gain: float
 
 
-class TrialRoom(NamedTuple):
-    """What trials with the rows of a problem need: climbs that follow one another may share it."""
+class TrialRoom:
+    """What trials with the rows of a problem need, made for the first of them.
 
-    columns: ColumnOrder
-    buffers: TrialBuffers
+    Climbs that follow one another share it.
+    """
 
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
 
-def trial_room(problem: Problem) -> TrialRoom:
-    """Return room for trials with the rows of a problem."""
-    return TrialRoom(order_by_content(problem.rows_for_guesses), _buffers_for(problem))
+    @functools.cached_property
+    def columns(self) -> ColumnOrder:
+        """Return the order of columns that random numbers are drawn in."""
+        return order_by_content(self._problem.rows_for_guesses)
+
+    @functools.cached_property
+    def buffers(self) -> TrialBuffers:
+        """Return working space."""
+        return _buffers_for(self._problem)
 
 
 class Regrouper:
@@ -113,7 +122,7 @@ class Regrouper:
     def __init__(self, room: TrialRoom, rng: np.random.Generator) -> None:
         self._rng = rng
         self._refused: set[tuple] = set()
-        self._columns, self._buffers = room
+        self._room = room
 
     def propose(self, run: Run, groups: np.ndarray) -> Proposal | None:
         """Try the groups that were not refused; return labels in which those that gain take effect."""
@@ -134,7 +143,7 @@ class Regrouper:
         """Try all groups; those with few rows at once, then those with many."""
         state = run.state
         # New chairs weigh what they do beside the clusters that are not in the group.
-        others, log_open = state.n_clusters - groups.shape[1], self._buffers.state.seats.log_open
+        others, log_open = state.n_clusters - groups.shape[1], self._room.buffers.state.seats.log_open
         log_open[: TRIAL_CAPACITY + 1] = state.seats.log_open[others : others + TRIAL_CAPACITY + 1]
         changed, fresh = np.zeros(state.capacity, dtype=np.bool_), np.array([state.n_clusters])
         verdicts = np.full(len(groups), TOO_LARGE, dtype=np.int8)
@@ -158,9 +167,9 @@ class Regrouper:
         outcome: Regrouping,
     ) -> None:
         """Part the groups whose rows a guess can be made from, all in one go."""
-        drawn = _random_guesses(self._rng, len(groups), self._columns)
+        drawn = _random_guesses(self._rng, len(groups), self._room.columns)
         given = (problem.X, problem.rows_for_guesses, groups, order, ends, log_worth)
-        regroup(*given, *drawn, PASSES, self._buffers, outcome)
+        regroup(*given, *drawn, PASSES, self._room.buffers, outcome)
 
     def _regroup_many(
         self,
@@ -179,7 +188,7 @@ class Regrouper:
                 outcome.verdicts[g] = PASSED_OVER
             elif parted is not None:
                 outcome.log_gained[0] += parted.log_gain
-                seat_parts(groups[g], some.all(), parted.parts, self._buffers.chairs, outcome)
+                seat_parts(groups[g], some.all(), parted.parts, self._room.buffers.chairs, outcome)
 
     def _parted_in_threads(
         self, run: Run, members: list[_Members], now: np.ndarray
@@ -187,10 +196,10 @@ class Regrouper:
         """Return the parts of each group, None where none gains."""
         problem, free = run.problem, SimpleQueue[TrialBuffers]()
         n_threads = min(problem.budget.n_threads, len(members))
-        free.put(self._buffers)
+        free.put(self._room.buffers)
         for _ in range(n_threads - 1):
             buffers = _buffers_for(problem)
-            buffers.state.seats.log_open[:] = self._buffers.state.seats.log_open
+            buffers.state.seats.log_open[:] = self._room.buffers.state.seats.log_open
             free.put(buffers)
 
         def work(some: _Members, now: float, rng: np.random.Generator) -> _Parted | None:
@@ -241,7 +250,7 @@ class Regrouper:
     ) -> np.ndarray | None:
         """Return the best of two guesses at the parts of a sample, None where it is better as it is."""
         X, guesses, similar = problem.X, buffers.guesses, problem.rows_for_guesses
-        axes, uniforms = _random_guesses(rng, 1, self._columns)
+        axes, uniforms = _random_guesses(rng, 1, self._room.columns)
         as_is = try_guess(X, sample, compact(labels[sample]), guesses.chosen, 0, -np.inf, buffers)
         guess_by_axis(similar, sample, axes[0], guesses)
         best = try_guess(X, sample, guesses.guess, guesses.chosen, PASSES, as_is, buffers)
