@@ -111,7 +111,7 @@ def sequence_draw(rng, n, n_states, n_columns=2, stay=0.95, spread=3.0):
     return centres[z] + rng.normal(size=(n, n_columns)), z
 
 
-def told(X, n_states, n_starts, seed=0):
+def told(X, n_states, n_starts, seed=0, n_iter=100):
     """Return the labels of hmmlearn's best start, and the CPU seconds of all."""
     from hmmlearn.hmm import GaussianHMM
 
@@ -120,7 +120,7 @@ def told(X, n_states, n_starts, seed=0):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = GaussianHMM(
-                n_states, covariance_type="diag", n_iter=100, random_state=seed + start
+                n_states, covariance_type="diag", n_iter=n_iter, random_state=seed + start
             ).fit(X)
             value = model.score(X)
         if value > highest:

@@ -44,7 +44,7 @@ class StructuredMixture(Mixture):
 
     def _check(self) -> None:
         """Raise where a parameter makes no sense."""
-        ModelChoice(self.prior, self.covariance, self.family).check()
+        ModelChoice.of(self)
         for name in self._concentrations:
             value = getattr(self, name)
             if isinstance(value, str):

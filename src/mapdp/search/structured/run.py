@@ -21,7 +21,7 @@ from mapdp.partitions.labels import adjusted_rand, by_falling_size, compact
 from mapdp.partitions.process import DirichletProcess
 
 _UNUSED = DirichletProcess(1.0)  # a state wants one; the prior of a structure is elsewhere
-_RELATIVE = 1e-7  # of the log joint: a sweep over many rows that gains no more is the last one
+_RELATIVE = 1e-6  # of the log joint: a round over many rows that gains no more is the last one
 _MANY = 20_000  # rows of which that is true
 
 Move = Callable[[Any, np.random.Generator], bool]  # says whether it raised the joint of a run
@@ -154,9 +154,14 @@ class StructuredRun:
             n_moved = self.visit(everyone)
             self.learn()
             gained = self.record("sweep", n_moved).log_joint - before
-            least = _RELATIVE * abs(before) if len(everyone) > _MANY else rounding(before)
-            if n_moved == 0 or gained <= least:
+            if n_moved == 0 or gained <= self.least_gain:
                 break
+
+    @property
+    def least_gain(self) -> float:
+        """Return what a round must gain for another one to follow."""
+        last = self.trace[-1].log_joint
+        return _RELATIVE * abs(last) if len(self.labels) > _MANY else rounding(last)
 
     def merge_gains(self) -> np.ndarray:
         """Return what log densities gain when two chairs become one: (K, K), -inf where there is none."""
@@ -180,7 +185,9 @@ def climb(run: StructuredRun, rng: np.random.Generator) -> Seating:
         run.record("start", len(run.labels))
         while run.n_sweeps < run.task.budget.max_iter and not converged:
             run.settle()
+            settled = run.trace[-1].log_joint
             converged = not any(move(run, rng) for move in run.moves)
+            converged = converged or run.trace[-1].log_joint - settled <= run.least_gain
     except StoppedError:
         converged = False
     return run.finished(converged)
