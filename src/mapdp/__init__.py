@@ -14,7 +14,10 @@ from mapdp.engine.model import log_joint, log_pseudo_likelihood, sample_crp, sam
 from mapdp.engine.trace import Step
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
+from mapdp.estimators.hidden_markov import MAPHMM
+from mapdp.estimators.hierarchical import HierarchicalMAPDP
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.nested import NestedMAPDP
 from mapdp.estimators.refine import refine
 from mapdp.families import (
     AnyLikelihood,
@@ -60,6 +63,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "MAPDP",
+    "MAPHMM",
     "AnyLikelihood",
     "Bernoulli",
     "Beta",
@@ -74,12 +78,14 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GibbsDPM",
+    "HierarchicalMAPDP",
     "LinearRegression",
     "LogNormal",
     "Mixed",
     "MixtureOfFiniteMixtures",
     "Multinomial",
     "NegativeBinomial",
+    "NestedMAPDP",
     "Ordered",
     "PitmanYor",
     "Poisson",

@@ -168,7 +168,11 @@ class FittedMixture(NamedTuple):
         """Draw rows in the values of the table, and the cluster of each, -1 for a new one."""
         weights = np.exp(self.log_weights)
         chairs = rng.choice(len(weights), size=n, p=weights / weights.sum())
-        X = np.empty((n, self.family.n_features))
+        return self.drawn(chairs, rng), self.as_labels(chairs)
+
+    def drawn(self, chairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw a row of each of these clusters, in the values of the table; the last chair is a new one."""
+        X = np.empty((len(chairs), self.family.n_features))
         for k in np.unique(chairs):
             X[chairs == k] = self.family.posterior(self.bank, k).sample(int((chairs == k).sum()), rng)
-        return self.schema.decoded(X), self.as_labels(chairs)
+        return self.schema.decoded(X)

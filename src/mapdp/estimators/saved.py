@@ -51,3 +51,42 @@ DP_MEANS: dict[str, Any] = {
     "n_iter_": int,
     "n_features_in_": int,
 }
+
+_STRUCTURED: dict[str, Any] = {
+    "labels_": np.ndarray,
+    "log_joint_": float,
+    "trace_": list[Step],
+    "inits_": list[Init],
+    "n_iter_": int,
+    "converged_": bool,
+    "n_features_in_": int,
+}
+
+HIERARCHICAL: dict[str, Any] = _STRUCTURED | {
+    "alpha_": float,
+    "gamma_": float,
+    "groups_": np.ndarray,
+    "tables_": np.ndarray,
+    "_is_grouped": bool,
+    "_customers": np.ndarray,
+    "_tables": np.ndarray,
+}
+
+NESTED: dict[str, Any] = _STRUCTURED | {
+    "alpha_": float,
+    "beta_": float,
+    "groups_": np.ndarray,
+    "group_labels_": np.ndarray,
+    "_is_grouped": bool,
+    "_owner": np.ndarray,
+}
+
+HIDDEN_MARKOV: dict[str, Any] = _STRUCTURED | {
+    "alpha_": float,
+    "gamma_": float,
+    "stickiness_": float,
+    "durations_": np.ndarray,
+    "_customers": np.ndarray,
+    "_tables": np.ndarray,
+    "_own": np.ndarray,
+}

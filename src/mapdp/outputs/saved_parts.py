@@ -20,9 +20,11 @@ from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.estimators.settings import Settings
+from mapdp.estimators.structured import StructuredMixture
 from mapdp.families import Mixed, Ordered, Product
 from mapdp.families.base import Bank, Family, refresh_chairs
 from mapdp.outputs.packing import check_is_a
+from mapdp.outputs.saved_structure import check_structure
 from mapdp.partitions.process import Process, make_process
 
 _SET_ASIDE = ("constant", "copy", "identifier", "empty", "ignore", "given")
@@ -175,6 +177,8 @@ def check_estimator(model: Any) -> None:
     _require(len(model.schema_.columns) == n_columns, f"its schema has other than {n_columns} columns")
     if isinstance(model, GibbsDPM):
         _check_samples(model)
+    if isinstance(model, StructuredMixture):
+        check_structure(model)
     known = getattr(model, "known_labels_", None)
     _require(known is None or known.shape == (model.n_clusters_,), "its known labels are not its clusters'")
     if not getattr(model, "_has_row_blocks", False):

@@ -22,15 +22,20 @@ from sklearn.utils.validation import check_is_fitted
 from mapdp.data.writing import write_whole
 from mapdp.estimators.dp_means import DPMeans
 from mapdp.estimators.gibbs import GibbsDPM
+from mapdp.estimators.hidden_markov import MAPHMM
+from mapdp.estimators.hierarchical import HierarchicalMAPDP
 from mapdp.estimators.map_dp import MAPDP
 from mapdp.estimators.mixture import Mixture
+from mapdp.estimators.nested import NestedMAPDP
 from mapdp.outputs.functions import MissingFunctionError
 from mapdp.outputs.packing import check_is_a, packed, unpacked
 from mapdp.outputs.saved_parts import arrays_of, check_estimator, checked_mixture
 
 FORMAT, VERSION = "mapdp model", 2
 
-_ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (MAPDP, GibbsDPM, DPMeans)}
+_ESTIMATORS: dict[str, Any] = {
+    kind.__name__: kind for kind in (MAPDP, GibbsDPM, DPMeans, HierarchicalMAPDP, NestedMAPDP, MAPHMM)
+}
 _PARTS = ("schema", "family", "process", "sizes")  # of a mixture; its bank goes to the tensors
 
 
@@ -39,7 +44,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    model : MAPDP, GibbsDPM or DPMeans
+    model : MAPDP, GibbsDPM, DPMeans, HierarchicalMAPDP, NestedMAPDP or MAPHMM
     path : path
         What is there already is replaced.
 
@@ -67,7 +72,7 @@ def load(path: str | os.PathLike) -> Any:
 
     Returns
     -------
-    MAPDP, GibbsDPM or DPMeans
+    MAPDP, GibbsDPM, DPMeans, HierarchicalMAPDP, NestedMAPDP or MAPHMM
         Fitted. A parameter that a file cannot hold, such as a callback, has its default; a warning names
         it.
     """
