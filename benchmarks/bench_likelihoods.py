@@ -84,7 +84,8 @@ def single_cells(folder):
     for name in ("sc_celseq2_top1000_counts", "sc_celseq2_counts", "digits_counts"):
         table = pd.read_csv(folder / "extra" / f"{name}.csv.gz")
         y = table.pop("label")
-        fitted(f"{name}, Multinomial", table.to_numpy(dtype=float), y, family=Multinomial, prior="learned")
+        counts = table.to_numpy(dtype=float)
+        fitted(f"{name}, Multinomial", counts, y, family=Multinomial.clumped(counts), prior="learned")
 
 
 if __name__ == "__main__":

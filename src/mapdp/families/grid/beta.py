@@ -65,7 +65,7 @@ class Beta(GridFamily):
     @classmethod
     def _checked(cls, X: np.ndarray, names: checks.Names) -> np.ndarray:
         checks.finite(X, names)
-        hint = "divide percentages by 100; ZeroInflated takes zeros, too."
+        hint = "divide percentages by 100."
         checks.every_cell(X, (X > 0.0) & (X < 1.0), "Beta columns must be between 0 and 1", hint, names)
         return X
 

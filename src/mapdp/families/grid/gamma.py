@@ -59,7 +59,7 @@ class Gamma(GridFamily):
     def _checked(cls, X: np.ndarray, names: checks.Names) -> np.ndarray:
         checks.finite(X, names)
         rule = f"{cls.__name__} columns must be positive"
-        checks.every_cell(X, X > 0.0, rule, "ZeroInflated takes zeros, too.", names)
+        checks.every_cell(X, X > 0.0, rule, "leave rows of zeros out, or use a kind such as count.", names)
         return X
 
     def decode(self, X: np.ndarray) -> np.ndarray:

@@ -66,13 +66,27 @@ class Multinomial(Family):
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """Take the shares of the whole table, each column counted once more; one pseudo-count per column.
 
-        The dispersion is that of rows beside rows that are most like them. `scale` multiplies the
-        pseudo-counts: smaller values look for clusters that differ more.
+        `scale` multiplies the pseudo-counts: smaller values look for clusters that differ more.
         """
         rows = _checked(np.asarray(X, dtype=np.float64), None)
         counts = rows.sum(axis=0) + 1.0
         weight = checks.positive("scale", scale, SCALE_HINT) * len(counts)
-        return cls(np.maximum(weight * counts / counts.sum(), 1e-30), dispersion_of(rows))
+        return cls(np.maximum(weight * counts / counts.sum(), 1e-30))
+
+    @classmethod
+    def clumped(cls, X: np.ndarray) -> Self:
+        """Return the prior of `empirical` with the dispersion of the rows beside those most like them.
+
+        Where that is above 1, joints compare partitions of one table and are no probabilities.
+
+        Examples
+        --------
+        >>> clumps = 5.0 * np.random.default_rng(0).multinomial(200, np.full(30, 1 / 30), size=60)
+        >>> Multinomial.empirical(clumps).dispersion, round(Multinomial.clumped(clumps).dispersion)
+        (1.0, 5)
+        """
+        rows = np.asarray(X, dtype=np.float64)
+        return dataclasses.replace(cls.empirical(rows), dispersion=dispersion_of(rows))
 
     @property
     def n_features(self) -> int:
