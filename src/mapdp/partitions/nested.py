@@ -28,7 +28,7 @@ class NestedProcess:
     Examples
     --------
     >>> process = NestedProcess(alpha=1.0, beta=1.0)
-    >>> round(float(np.exp(process.log_prior([0, 0], [0, 1], [0, 0]))), 9)  # two groups of a row, all together
+    >>> round(float(np.exp(process.log_prior([0, 0], [0, 1], [0, 0]))), 9)  # two groups, all together
     0.25
     """
 
