@@ -30,6 +30,7 @@ def make(path, megabytes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--memory", help="passed to mapdp fit: read the file in blocks that keep to it")
     parser.add_argument("--out")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -37,6 +38,7 @@ def main():
         make(path, args.megabytes)
         began = time.perf_counter()
         command = [sys.executable, "-m", "mapdp", "fit", str(path), "--out", f"{folder}/out", "--quiet"]
+        command += [] if args.memory is None else ["--memory", args.memory]
         subprocess.run(command, check=True)
         seconds = time.perf_counter() - began
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3

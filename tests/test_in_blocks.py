@@ -246,6 +246,17 @@ def test_a_model_of_blocks_can_be_saved_and_looked_at(tmp_path):
     assert len(model.describe()) == model.n_clusters_
 
 
+def test_gaps_are_filled_in_blocks_as_in_memory(tmp_path):
+    frame = mixed(900)
+    model = MAPDP().fit(frame)
+    expected = model.impute(frame)
+    lazy = model.impute(partitions_of(frame, 300))
+    assert isinstance(lazy, dask.dataframe.DataFrame)
+    pandas.testing.assert_frame_equal(lazy.compute().reset_index(drop=True), expected, check_dtype=False)
+    filled = model.impute(dataset_of(frame, tmp_path, 300))
+    np.testing.assert_allclose(filled["length"].to_numpy(), expected["length"])
+
+
 class TestBadInput:
     def test_labels_and_weights_need_a_table_in_memory(self):
         with pytest.raises(ValueError, match="without y, sample_weight and groups"):

@@ -70,6 +70,10 @@ class TableBlocks:
             out[start : start + n] = numbers
         return out
 
+    def tables(self, function: Callable[[Any], Any]) -> Any:
+        """Return the tables that a function makes of the blocks, as one table."""
+        return self.joined(list(self.each(_applied, function, [None] * len(self.sizes))))
+
     def rows(self, chosen: np.ndarray) -> Any:
         """Return the rows with these numbers, which must rise, as one table."""
         places = self.by_block(chosen)

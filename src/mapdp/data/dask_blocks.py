@@ -18,7 +18,7 @@ class DaskBlocks(TableBlocks):
     def __init__(self, X: Any) -> None:
         import dask
 
-        self._is_array = hasattr(X, "chunks")
+        self._is_array, self._n_columns = hasattr(X, "chunks"), X.shape[1]
         self._parts = _rows_of_array(X) if self._is_array else X.to_delayed()
         sizes = np.array(dask.compute(*[dask.delayed(len)(part) for part in self._parts]))
         self._parts = [part for part, n in zip(self._parts, sizes, strict=True) if n]
@@ -47,6 +47,15 @@ class DaskBlocks(TableBlocks):
             for one, n in zip(some, self.sizes, strict=True)
         ]
         return dask.array.concatenate(arrays)
+
+    def tables(self, function: Callable[[Any], Any]) -> Any:
+        """Return the tables that a function makes of the blocks, worked out when they are needed."""
+        import dask
+        import dask.dataframe
+
+        if self._is_array:
+            return self.mapped(function, (self._n_columns,), np.float64)
+        return dask.dataframe.from_delayed([dask.delayed(function)(part) for part in self._parts])
 
     def joined(self, parts: Sequence[Any]) -> Any:
         """Return the rows of all parts."""

@@ -181,7 +181,7 @@ class Mixture(ClusterMixin, BaseEstimator):
         ----------
         X : array or data frame of shape (N, D)
         return_spread : bool, default False
-            Return also how sure each value is.
+            Return also how sure each value is; a table in blocks is returned without.
 
         Returns
         -------
@@ -201,6 +201,8 @@ class Mixture(ClusterMixin, BaseEstimator):
         >>> bool(abs(filled[0, 2] - 1.4) < 0.2)
         True
         """
+        if (blocks := blocks_of(X)) is not None:
+            return blocks.tables(self.impute)
         table = self._new_table(X)
         found = {}
         for j, fill in zip(self.schema_.used, self.mixture_.fills(self.schema_.matrix(table)), strict=True):
