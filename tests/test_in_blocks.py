@@ -181,11 +181,12 @@ def test_a_killed_search_goes_on_to_the_same_labels(tmp_path):
     """)
     command = [sys.executable, "-c", code, "kept", "labels.npy"]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    for line in running.stdout:
-        if line.startswith("pass") and (tmp_path / "kept").exists():
-            break
-    running.send_signal(signal.SIGKILL)
-    running.wait()
+    with running.stdout:
+        for line in running.stdout:
+            if line.startswith("pass") and (tmp_path / "kept").exists():
+                break
+        running.send_signal(signal.SIGKILL)
+        running.wait()
     subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     expected = MAPDP(tol=0.0).fit(mapdp.in_blocks(np.load(tmp_path / "rows.npy"), rows=300))
     np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), expected.labels_)
