@@ -182,6 +182,18 @@ def test_learning_is_the_naive_rule_label_by_label(name, when_full, tmp_path):
 
 
 @needs("gcc")
+def test_forgetting_frees_clusters_of_a_finite_mixture(tmp_path, rng):
+    model = mapdp.MAPDP(covariance="diagonal").fit(
+        rng.normal(size=(200, 2)) + 30.0 * (np.arange(200) % 2)[:, None]
+    )
+    assert isinstance(model.mixture_.process, mapdp.MixtureOfFiniteMixtures)
+    exported(model, tmp_path, learn=True, capacity=2)
+    near, far = rng.normal(size=(3000, 2)), np.array([[90.0, -90.0]])
+    found = run(compiled(tmp_path, "-DLEARN", "-DFORGET=0.9"), np.vstack([near, far]))
+    assert found[-1].tolist()[1:] == [-1, -1]  # there is room again: nobody was merged for the last row
+    assert found[-1, 0] != found[-2, 0]
+
+
 def test_forgetting_is_the_naive_rule_and_gives_numbers_back(tmp_path):
     case = case_named("pitman_yor")
     rows = case.rows(np.random.default_rng(4), 3000)

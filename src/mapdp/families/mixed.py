@@ -8,7 +8,8 @@ the same, often faster.
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import weakref
+from collections.abc import MutableMapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,6 +29,9 @@ class MixedBank(NamedTuple):
 
     left: Any
     right: Any
+
+
+_BY_COLUMNS: MutableMapping[Family, Any] = weakref.WeakKeyDictionary()  # families, column by column
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,7 +94,9 @@ class Mixed(Family):
         """Return what a family says of each column by itself: the same model, where it has columns."""
         if isinstance(family, cls):
             return family
-        return cls([family.column(j) for j in range(family.n_described)])
+        if family not in _BY_COLUMNS:  # summaries ask over and over, and ten thousand columns take a second
+            _BY_COLUMNS[family] = cls([family.column(j) for j in range(family.n_described)])
+        return _BY_COLUMNS[family]
 
     @property
     def n_features(self) -> int:

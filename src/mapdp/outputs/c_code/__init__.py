@@ -34,7 +34,7 @@ def export_c(
 
     Parameters
     ----------
-    model : MAPDP or GibbsDPM
+    model : MAPDP
         Fitted. DiagonalGaussian, SphericalGaussian, SharedGaussian, Gaussian, Bernoulli, Categorical,
         Poisson and NegativeBinomial, and Mixed tables of these, with gaps.
     folder : path

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mapdp.data import checks
 from mapdp.estimators.fitted import FittedMixture
-from mapdp.estimators.mixture import Mixture
+from mapdp.estimators.map_dp import MAPDP
 from mapdp.families import Gaussian, Mixed, Product, SharedGaussian, SphericalGaussian, verbs
 from mapdp.families.base import Bank
 from mapdp.families.counts.poisson_bank import PoissonBank, PoissonColumns
@@ -23,6 +23,8 @@ from mapdp.partitions.process import MixtureOfFiniteMixtures, PitmanYor
 
 PRECISIONS, WHEN_FULL = ("double", "float"), ("merge", "refuse")
 _USUAL_CAPACITY = 16
+_LARGEST_RATE = 20.0  # of a mixture of finite mixtures, whose sums over components stay within a float
+_MOST_NAMED = 65_535  # columns, and levels of all columns: C counts them with 16 bits
 _LARGEST_CAPACITY = 4096  # the search for a pair to merge looks at all of them
 _EXPORTED = (
     "DiagonalGaussian, SphericalGaussian, SharedGaussian, Gaussian, Bernoulli, Categorical, Poisson, "
@@ -64,16 +66,32 @@ def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_f
             f"a model under {type(mixture.process).__name__} cannot go on learning in C. "
             "Hint: leave learn at False."
         )
+    _check_counts(mixture)
+    rate = getattr(mixture.process, "rate", 0.0)
+    if learn and rate > _LARGEST_RATE:
+        raise ValueError(
+            f"a mixture of finite mixtures must have a rate of at most {_LARGEST_RATE:g} to go on learning "
+            f"in C, got {rate:g}. Hint: leave learn at False."
+        )
     found = kinds_of(mixture, precision, learn)
     return Export(mixture, found, precision, room if learn else mixture.n_clusters, learn, when_full)
 
 
+def _check_counts(mixture: FittedMixture) -> None:
+    """Raise where there are more columns or levels than the C code can count."""
+    used = [mixture.schema.columns[j] for j in mixture.schema.used]
+    n_levels = sum(len(column.values) for column in used)
+    if max(len(used), n_levels) > _MOST_NAMED:
+        raise ValueError(
+            f"a model of {len(used):,} columns with {n_levels:,} levels cannot be exported: there is room "
+            f"for {_MOST_NAMED:,} of each. Hint: leave out columns that only name rows."
+        )
+
+
 def mixture_of(model: Any) -> FittedMixture:
     """Return the mixture of a fitted estimator."""
-    if not isinstance(model, Mixture):
-        raise TypeError(
-            f"model must be a fitted MAPDP or GibbsDPM, got {model!r}. Hint: mapdp.load reads one."
-        )
+    if not isinstance(model, MAPDP):
+        raise TypeError(f"model must be a fitted MAPDP, got {model!r}. Hint: mapdp.load reads one.")
     check_is_fitted(model)
     return model.mixture_
 

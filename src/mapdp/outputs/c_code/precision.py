@@ -50,6 +50,9 @@ def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarray) -> None:
+    levels = [value for value in column.values if not isinstance(value, str)]
+    if len(set(np.array(levels, dtype=np.float32).tolist())) < len(levels):
+        raise _cannot_hold(f"all levels of {escaped(name)!r}")
     if column.kind not in ("real", "log", "given"):
         return
     raw = max(column.unit, 1.0 / column.unit, float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit)

@@ -37,14 +37,14 @@ def import_state(model: Any, content: bytes) -> Any:
 
     Parameters
     ----------
-    model : MAPDP or GibbsDPM
+    model : MAPDP
         The model that was exported with `export_c(..., learn=True)`.
     content : bytes
         What `mapdp_write` wrote on the device.
 
     Returns
     -------
-    MAPDP or GibbsDPM
+    MAPDP
         With the clusters of the device, by falling size; `device_clusters_` has their numbers there, and
         `log_joint_` is that of the state. The rows that were learned are not known, so `labels_` is empty.
 
@@ -60,7 +60,7 @@ def import_state(model: Any, content: bytes) -> Any:
     """
     mixture = mixture_of(model)
     kinds = kinds_of(mixture, "double", learn=True)
-    state = _ordered(_read(content, kinds))
+    state = _ordered(_read(content, mixture, kinds))
     learned = copy.copy(model)
     learned._keep(_mixture(mixture, kinds, state), np.empty(0, dtype=np.int32))
     learned.device_clusters_, learned._has_row_blocks = state.chairs, True
@@ -70,7 +70,7 @@ def import_state(model: Any, content: bytes) -> Any:
     return learned
 
 
-def _read(content: bytes, kinds: list[Kind]) -> DeviceState:
+def _read(content: bytes, mixture: FittedMixture, kinds: list[Kind]) -> DeviceState:
     """Check bytes, and return the statistics that they hold."""
     content, n = bytes(content), n_numbers(kinds)
     _require(len(content) >= _HEAD.size + 4, "it is too short")
@@ -79,7 +79,7 @@ def _read(content: bytes, kinds: list[Kind]) -> DeviceState:
     _require(version == _VERSION, f"its layout has version {version}, and this mapdp reads {_VERSION}")
     (checksum,) = struct.unpack("<I", content[-4:])
     _require(zlib.crc32(content[:-4]) == checksum, "its checksum is another")
-    _require(width == n and stamp == fingerprint(kinds), "it is that of another model")
+    _require(width == n and stamp == fingerprint(mixture, kinds), "it is that of another model")
     _require(real in (4, 8), "its numbers have neither 4 nor 8 bytes")
     _require(len(content) == _HEAD.size + n_clusters * (4 + n * real) + 4, "it has another length")
     record = np.dtype([("chair", "<u4"), ("numbers", f"<f{real}", (n,))])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mapdp.estimators.fitted import FittedMixture
 from mapdp.outputs.c_code.choice import Export
 from mapdp.outputs.c_code.encoding import Cell, cells_of, encoding, log_units
 from mapdp.outputs.c_code.kinds import Kind
@@ -210,7 +211,9 @@ def _constants(choice: Export) -> str:
     if choice.learn:
         for name, value in _of_process(process).items():
             text.append(f"static const mapdp_real mapdp_{name} = {number(value, precision)};\n")
-        text.append(f"static const uint32_t mapdp_fingerprint = {fingerprint(choice.kinds)}u;\n")
+        text.append(
+            f"static const uint32_t mapdp_fingerprint = {fingerprint(choice.mixture, choice.kinds)}u;\n"
+        )
         text.append("#define MAPDP_NUMBERS (sizeof(mapdp_sums) / sizeof(mapdp_real))\n")
     text.append(f"#define MAPDP_EMPTY {'MAPDP_CAPACITY' if choice.learn else 'MAPDP_CLUSTERS'}\n\n")
     return "".join(text) + (_fitted_sums(choice) if choice.learn else _fitted_chairs(choice))
@@ -266,9 +269,16 @@ def kind_sums(kind: Kind, precision: str) -> list[CArray]:
     return list(tables.values())
 
 
-def fingerprint(kinds: list[Kind]) -> int:
+def fingerprint(mixture: FittedMixture, kinds: list[Kind]) -> int:
     """Return a checksum of a fitted model, by which a state of another model is noticed."""
-    tables = [table for kind in kinds for table in (*kind.prior, *kind.sums) if table.name != "reach"]
-    return zlib.crc32(
-        b"".join(np.ascontiguousarray(table.values, dtype="<f8").tobytes() for table in tables)
-    )
+    tables = [
+        table.values for kind in kinds for table in (*kind.prior, *kind.sums) if table.name != "reach"
+    ]
+    numbers = [np.ascontiguousarray(values, dtype="<f8") for values in (*tables, mixture.family.origin)]
+    prior = [float(number) for number in _of_process(mixture.process).values()]
+    columns = [
+        (str(one.name), one.kind, float(one.shift), float(one.unit), *map(str, one.values))
+        for one in mixture.schema.columns
+    ]
+    words = repr((prior, columns))
+    return zlib.crc32(b"".join(one.tobytes() for one in numbers) + words.encode())

@@ -38,7 +38,7 @@ int mapdp_forget(mapdp_state *s, mapdp_real factor)
     for (k = 0; k < s->n_chairs; k++) {
         mapdp_sums *sums = &s->chairs[k].sums;
         mapdp_scale(sums, factor);
-        if (sums->n - mapdp_discount < R(0.015625))   /* next to nothing: the number is free again */
+        if (sums->n < R(0.015625) || sums->n - mapdp_discount < R(0.015625))   /* next to nothing: the number is free again */
             mapdp_clear(sums);
         mapdp_refresh(&s->chairs[k]);
     }
