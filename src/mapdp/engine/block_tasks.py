@@ -35,7 +35,7 @@ _NO_LABELS = np.empty(0, dtype=np.int32)
 
 
 class ClusterStats(NamedTuple):
-    """ClusterStats as they travel: what each holds, and how many rows."""
+    """Clusters as they travel: what each holds, and how many rows."""
 
     slots: list[np.ndarray]  # of a bank, one slot for each cluster
     sizes: np.ndarray  # (K,)
@@ -62,9 +62,7 @@ class BlockModel(NamedTuple):
         """Return the rows of a block as kernels read them, and what units add to their log density."""
         numbers = self.schema.matrix(columns_of(block))
         rows = self.family.encode(numbers, self.schema.names())
-        return np.ascontiguousarray(rows), float(
-            np.sum(np.broadcast_to(self.schema.log_units(numbers), len(rows)))
-        )
+        return np.ascontiguousarray(rows), float(np.sum(self.schema.log_units(numbers)))
 
     def state(self, clusters: ClusterStats, labels: np.ndarray = _NO_LABELS) -> State:
         """Return a state with these clusters, in which some of their rows have these labels."""
@@ -141,8 +139,8 @@ def part_block(block: Any, given: tuple[BlockModel, list[Parts]], labels: np.nda
     new = labels.copy()
     for one in parted:
         members = np.flatnonzero(labels == one.cluster).astype(np.int32)
-        state = model.state(one.clusters)
         if len(members):
+            state = model.state(one.clusters)
             new[members] = one.numbers[assign(rows, members, len(one.numbers), state, 1)]
     return _result(model.family, rows, new, int(np.count_nonzero(new != labels)), log_units)
 

@@ -171,9 +171,8 @@ class StreamMixin(Mixture):
                 "this batch has gaps, and the rows that the stream began with had none. "
                 "Hint: fill them with impute, or begin with rows that have some."
             )
-        return np.ascontiguousarray(self.mixture_.encoded(numbers)), float(
-            np.sum(np.broadcast_to(self.schema_.log_units(numbers), len(numbers)))
-        )
+        rows = np.ascontiguousarray(self.mixture_.encoded(numbers))
+        return rows, float(np.sum(self.schema_.log_units(numbers)))
 
     def _keep_clusters(
         self, model: BlockModel, clusters: ClusterStats, rows: np.ndarray, stream: Stream
