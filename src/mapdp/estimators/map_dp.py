@@ -107,7 +107,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
     labels_ : array of shape (N,)
         Cluster of each row; clusters are numbered by falling size.
     n_clusters_ : int
-    cluster_sizes_ : array of shape (n_clusters_,)
+    cluster_sizes_ : array of shape (n_clusters,)
     outliers_ : array of rows
         With `background`: rows whose label is -1, the farthest first.
     log_joint_ : float
@@ -124,7 +124,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         the trace has the density of log alpha or of the hyperparameters, too.
     winning_climb_ : int
         The climb that led to the outcome; steps have its number as `climb`.
-    known_labels_ : array of shape (n_clusters_,)
+    known_labels_ : array of shape (n_clusters,)
         Where `y`, weights or groups were given: the known label of each cluster; for none, -1 or, where
         labels are words, "".
     inits_ : list of Init
