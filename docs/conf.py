@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "gallery",
+    "formulas",
     "navigation",
     "reference",
 ]
@@ -50,6 +51,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 3600,  # seconds depend on the machine
 }
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "mapdp"
 html_static_path = ["static"]

@@ -40,8 +40,8 @@ tables = {
     "outliers": [blob(200, 0, 0), blob(200, 6, 0), rng.uniform(-60, 60, (12, 2))],
     "words": [words(400, "red"), words(60, "green"), words(40, "blue")],
 }
-figure, axes = plt.subplots(5, 4, figsize=(10, 11), layout="constrained")
-for row, (name, parts) in zip(axes, tables.items(), strict=True):
+figure, axes = plt.subplots(4, 5, figsize=(11, 8), layout="constrained")
+for column, (name, parts) in zip(axes.T, tables.items(), strict=True):
     K, table = len(parts), pd.DataFrame(np.vstack(parts))
     truth = np.repeat(np.arange(K), [len(part) for part in parts])
     X = pd.get_dummies(table).to_numpy(float)  # words as 0 and 1, for the others
@@ -55,11 +55,11 @@ for row, (name, parts) in zip(axes, tables.items(), strict=True):
         "mapdp": MAPDP(background=name == "outliers").fit(table).labels_,
     }
     axis = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2]
-    for ax, (method, labels) in zip(row, found.items(), strict=True):
+    for ax, (method, labels) in zip(column, found.items(), strict=True):
         colours = ["0.6" if k < 0 else f"C{k % 10}" for k in labels]
         ax.scatter(*(X @ axis[:2].T).T, s=4, c=colours)
         score = adjusted_rand_score(truth, labels)
         ax.text(0.97, 0.04, f"{score:.2f}", transform=ax.transAxes, ha="right")
-        ax.set(xticks=[], yticks=[], title=method if name == "sizes" else "")
-    row[0].set_ylabel(name)
+        ax.set(xticks=[], yticks=[], ylabel=method if name == "sizes" else "")
+    column[0].set_title(name)
 plt.show()

@@ -8,7 +8,16 @@ import pathlib
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 ORDER = [
-    *("kmeans_fails", "wine", "penguins", "credit", "digits", "single_cells", "http_anomalies", "dask_table"),
+    *(
+        "kmeans_fails",
+        "wine",
+        "penguins",
+        "credit",
+        "digits",
+        "single_cells",
+        "http_anomalies",
+        "dask_table",
+    ),
     *("stream", "groups", "series", "uncertainty"),
 ]
 NOT_RUN = """
