@@ -1,6 +1,7 @@
 """The gallery: examples/*.py, run when the site is built.
 
-An example that reads a table from the folder that MAPDP_DATA names is shown and not run where there is no such folder.
+An example that reads a table from the folder that MAPDP_DATA names is shown, and not run, where there is
+no such folder.
 """
 
 import os
@@ -8,23 +9,14 @@ import pathlib
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 ORDER = [
-    *(
-        "kmeans_fails",
-        "wine",
-        "penguins",
-        "credit",
-        "digits",
-        "single_cells",
-        "http_anomalies",
-        "dask_table",
-    ),
-    *("stream", "groups", "series", "uncertainty"),
+    *("kmeans_fails", "wine", "penguins", "credit", "digits", "single_cells", "http_anomalies"),
+    *("dask_table", "stream", "groups", "series", "uncertainty"),
 ]
 NOT_RUN = """
 .. note::
 
-   This example was not run: its table is in the folder that the environment variable MAPDP_DATA names, and this site
-   was built without it.
+   This example was not run: its table is in the folder that the environment variable MAPDP_DATA names,
+   and this site was built without it.
 """
 
 

@@ -1,4 +1,4 @@
-"""The order of pages in the site. They stand here, so that docs/index.md is a page that GitHub shows as it is."""
+"""The order of pages in the site. It stands here, so that docs/index.md is plain Markdown."""
 
 SECTIONS = {
     "Begin": ["gallery/index", "recipes", "which_method"],
