@@ -27,6 +27,7 @@ extensions = [
 ]
 exclude_patterns = ["extensions", "README.md"]
 templates_path = ["templates"]
+default_role = "code"  # what stands between backticks in a docstring
 
 myst_enable_extensions = ["dollarmath", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 4  # links to headings are written as on GitHub

@@ -35,5 +35,5 @@ plt.show()
 # Why is the first row of that cluster there, and not in its second choice?
 
 row = int((model.labels_ == best).argmax())
-for reason in model.explain(table).reasons(row):
-    print(reason)
+for column, nats in model.explain(table).reasons(row):
+    print(f"{column}: {nats:+.1f} nats")

@@ -35,8 +35,9 @@ for name, score in (
     print(f"{name}: average precision {average_precision_score(attack, score):.3f}")
 
 # %%
-# Where nobody knows what is harmless, density does not help: the attacks repeat each
-# other, so they are not rare points but a small, tight cluster. It is found as one.
+# Where nobody knows what is harmless, a low density is no sign of an attack: the
+# attacks repeat each other, so they are not rare points but a small, tight cluster.
+# It is found as one.
 
 seen = X.sample(10_000, random_state=0)
 blind = MAPDP().fit(seen)

@@ -2,10 +2,10 @@
 Penguins: words, numbers and gaps
 =================================
 
-344 penguins: four measurements, sex, island and year, with gaps. Nothing has to be
-filled, scaled or encoded first. The species is left out, and comes back as clusters;
-the gaps are filled by what is typical of a bird like this one. Then we hide 100 known
-body masses and see how well they are filled.
+344 penguins: four measurements, sex and island, with gaps. Nothing has to be filled,
+scaled or encoded first. The species is left out, and comes back: each cluster is one
+sex of one species, almost without exception. Gaps are filled with what is typical of
+such a bird; to see how well, we hide 100 body masses that are known.
 """
 
 import os

@@ -4,8 +4,8 @@ Wine: how many kinds are there?
 
 178 wines from three growers, 13 chemical measurements. The model is not told how many
 kinds to expect, nor how measurements vary within a kind. It finds more kinds than
-growers: most growers' wines fall into a large and a small group. The tree shows which
-clusters are close; cut into three, they are nearly the growers.
+growers. The tree shows which clusters are close: cut into three, they are nearly the
+growers.
 """
 
 from matplotlib import pyplot as plt

@@ -37,7 +37,7 @@ def page():
     parts = ["Public names\n============\n\nEvery name that you can rely on; anything else is private.\n"]
     for kind, names in names_by_kind().items():
         lines = "\n".join(f"   {name}" for name in names)
-        parts.append(f"{kind}\n{'-' * len(kind)}\n\n.. autosummary::\n   :toctree:\n\n{lines}\n")
+        parts.append(f"{kind}\n{'-' * len(kind)}\n\n.. autosummary::\n   :toctree:\n   :nosignatures:\n\n{lines}\n")
     return "\n".join(parts)
 
 
