@@ -99,12 +99,14 @@ def test_wins_and_losses_count_every_table_once():
 
 def named_in(text):
     """Return pairs of a file and a name in it, as docs/paper.md writes them."""
-    return re.findall(r"`([\w/]+\.py):(\w+)`", text)
+    return [(file, name) for name, file in re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)]
 
 
 def is_defined(file, name):
     places = [path for path in (ROOT / file, ROOT / "src" / "mapdp" / file) if path.exists()]
-    return bool(places) and bool(re.search(rf"^ *(def|class) {name}\b", places[0].read_text(), re.MULTILINE))
+    return bool(places) and bool(
+        re.search(rf"^ *(def|class) {name}\b", places[0].read_text(), re.MULTILINE)
+    )
 
 
 def test_what_the_page_of_the_paper_names_exists():

@@ -8,6 +8,14 @@ import mapdp
 from mapdp.families.base import Family
 from mapdp.partitions.process import Process
 
+ASKED_BY_USERS = (
+    "empirical",
+    "clumped",
+    "log_predictive",
+    "log_marginal",
+    "sample_parameters",
+    "sample_rows",
+)
 FOLDER = pathlib.Path(__file__).parents[1] / "api"
 
 
@@ -37,7 +45,9 @@ def page():
     parts = ["Public names\n============\n\nEvery name that you can rely on; anything else is private.\n"]
     for kind, names in names_by_kind().items():
         lines = "\n".join(f"   {name}" for name in names)
-        parts.append(f"{kind}\n{'-' * len(kind)}\n\n.. autosummary::\n   :toctree:\n   :nosignatures:\n\n{lines}\n")
+        parts.append(
+            f"{kind}\n{'-' * len(kind)}\n\n.. autosummary::\n   :toctree:\n   :nosignatures:\n\n{lines}\n"
+        )
     return "\n".join(parts)
 
 
@@ -48,9 +58,11 @@ def write_page(app, config):
 
 
 def leave_out(app, what, name, thing, skip, options):
-    """Leave out what every estimator has from scikit-learn, which documents it."""
-    ours = getattr(thing, "__module__", None) or "mapdp"
-    return True if ours.startswith("sklearn") or re.fullmatch(r"set_\w+_request", name) else None
+    """Leave out what every estimator has from scikit-learn, and what the search asks of a likelihood."""
+    module = getattr(thing, "__module__", None) or ""
+    of_scikit_learn = module.startswith("sklearn") or re.fullmatch(r"set_\w+_request", name)
+    of_the_search = module.startswith("mapdp.families") and what == "class" and name not in ASKED_BY_USERS
+    return True if of_scikit_learn or of_the_search else None
 
 
 def setup(app):
