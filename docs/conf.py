@@ -49,7 +49,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "min_reported_time": 3600,  # seconds depend on the machine
+    "write_computation_times": False,  # they depend on the machine
 }
 
 html_math_renderer = "mathml"
