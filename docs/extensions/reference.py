@@ -59,7 +59,7 @@ def write_page(app, config):
 
 def leave_out(app, what, name, thing, skip, options):
     """Leave out what every estimator has from scikit-learn, and what the search asks of a likelihood."""
-    module = getattr(thing, "__module__", None) or ""
+    module = getattr(getattr(thing, "fget", thing), "__module__", None) or ""
     of_scikit_learn = module.startswith("sklearn") or re.fullmatch(r"set_\w+_request", name)
     of_the_search = module.startswith("mapdp.families") and what == "class" and name not in ASKED_BY_USERS
     return True if of_scikit_learn or of_the_search else None

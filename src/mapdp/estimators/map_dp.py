@@ -71,7 +71,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         weights matter ("relative": they are scaled to a mean of 1). None is "repeats", with a warning where
         weights are not different whole numbers and their mean is far from 1.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
-        Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
+        The partition to start from. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
     search : {"split-merge", "icm"}, default "split-merge"
         How the partition is improved: "icm" is the paper's algorithm, "split-merge" goes on from there
