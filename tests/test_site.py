@@ -90,11 +90,18 @@ def test_a_typed_number_is_noticed():
 
 
 def test_wins_and_losses_count_every_table_once():
-    tables, _ = measured.real_tables()
+    tables = measured.real_tables()
     for line in measured.wins_and_losses().splitlines()[3:]:
-        name, _, ahead, equal, behind, where = measured.cells_of(line)
+        name, _, _, ahead, equal, behind, where = measured.cells_of(line)
         assert int(ahead) + int(equal) + int(behind) == sum(bool(row[name]) for row in tables)
         assert int(behind) == len([one for one in where.split(",") if one])
+
+
+def test_means_are_those_that_the_benchmark_wrote():
+    rows = measured.rows_of("docs/choosing.md", "table", "size", "classes", "MAPDP()")
+    wrote = next(row for row in rows if "development" in row["table"])
+    for name in ("MAPDP()", *measured.others()):
+        assert float(measured.means(name)[0]) == pytest.approx(measured.rand(wrote[name]), abs=0.011)
 
 
 def named_in(text):
