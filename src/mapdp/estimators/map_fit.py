@@ -19,7 +19,6 @@ from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
 from mapdp.search.weighted_rows import RowBlocks, by_rows, of_blocks
 from mapdp.selection import alpha as selection
-from mapdp.selection.coordinates import rows_to_guess_by, whole_rows_to_guess_by
 from mapdp.selection.prior import LearningTable
 from mapdp.selection.structure import Chosen, choose
 
@@ -47,20 +46,20 @@ class MapFit(NamedTuple):
 
     def problem_of_rows(self) -> Problem:
         """Return what the search is to solve, were it not for weights, groups and labels."""
-        rows, model = (
-            self.reading.rows,
-            self.settings.model(self.reading.family, len(self.reading.rows), self.rule),
-        )
-        guesses = gaps_filled_by_means(rows) if self.reading.has_gaps else rows
-        if self.reading.family.is_whole:
-            guesses = whole_rows_to_guess_by(self.reading.family, self.reading.numbers)
-        elif self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
-            guesses = rows_to_guess_by(self.reading.family, self.reading.numbers, rows)
+        rows = self.reading.rows
+        model = self.settings.model(self.reading.family, len(rows), self.rule)
         if self.chosen is not None:
             learned = self.chosen.outcome.problem.model
             process = learned.process if self.rule == "map" else model.process
             model = model._replace(process=process, log_hyperprior=learned.log_hyperprior)
-        return Problem(rows, guesses, model, self.budget)
+        return Problem(rows, self._rows_for_guesses(), model, self.budget)
+
+    def _rows_for_guesses(self) -> np.ndarray:
+        """Return numbers that are alike where rows are; a large table stays alone in memory."""
+        family, rows = self.reading.family, self.reading.rows
+        if family.is_whole or (self.model_choice.is_learned and len(rows) <= LARGE):
+            return family.to_guess_by(self.reading.numbers, rows)
+        return gaps_filled_by_means(rows) if self.reading.has_gaps else rows
 
     def problem(self) -> Problem:
         """Return what the search is to solve."""

@@ -13,6 +13,7 @@ from mapdp.compiled.jit import kernel
 from mapdp.compiled.lanes import LANES, whole_lanes
 from mapdp.data import checks
 from mapdp.data.checks import Names
+from mapdp.data.moments import gaps_filled_by_means
 from mapdp.families import verbs
 from mapdp.families.columns import Sums, new_columns, sums_of
 
@@ -229,6 +230,10 @@ class Family:
         """Check the cells of X and return them as the verbs want them."""
         checks.finite(X, names)
         return X
+
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return rows as numbers without gaps, which are alike where the rows are alike to this family."""
+        return gaps_filled_by_means(numbers if self.is_whole else encoded)
 
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Turn encoded rows back into the values of the table."""
