@@ -24,6 +24,7 @@ from numba.extending import lower_builtin, overload, type_callable
 from mapdp.compiled.cache import cache_folder
 from mapdp.compiled.handles import contents_of
 from mapdp.compiled.pipeline import options_for_small_functions, options_without_counting
+from mapdp.compiled.turns import in_turn
 
 _CONFIG: Any = numba.config
 # Contraction lets a multiply and an add fuse; anything looser would break the bit tricks of `log`.
@@ -64,9 +65,21 @@ def with_cache_folder() -> Iterator[None]:
 def kernel(function: Callable) -> Any:
     """Compile a pass over rows that Python calls; keep the machine code on disk."""
     with with_cache_folder():
-        compiled = numba.njit(cache=CACHE_FOLDER is not None, **_OPTIONS)(function)
+        compiled: Any = numba.njit(cache=CACHE_FOLDER is not None, **_OPTIONS)(function)
+    if is_compiled():
+        compiled.compile = _in_turn(compiled.compile, function.__name__)
     KERNELS.append(compiled)
     return compiled
+
+
+def _in_turn(compile_for: Callable, name: str) -> Callable:
+    """Return what compiles for some types while no other process does."""
+
+    def compile_alone(signature: Any) -> Any:
+        with in_turn(CACHE_FOLDER, name):
+            return compile_for(signature)
+
+    return compile_alone
 
 
 def inlined(function: Callable) -> Any:
@@ -112,7 +125,7 @@ def entry(function: Callable, signature: Any) -> int:
     """Compile a function that kernels call by its address, or take it from disk; return the address."""
     _ANNOUNCER.is_ours = True
     try:
-        with with_cache_folder():
+        with with_cache_folder(), in_turn(CACHE_FOLDER, f"entry{function.__name__}"):
             compiled: Any = numba.cfunc(signature, cache=CACHE_FOLDER is not None, **_ENTRY)(function)
     finally:
         _ANNOUNCER.is_ours = False

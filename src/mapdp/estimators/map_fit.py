@@ -8,6 +8,7 @@ from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated
 from mapdp.engine.problem import LARGE, Budget, Problem
 from mapdp.engine.state import predictive_bank
+from mapdp.estimators.ahead import compile_ahead
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.reader import Reading
@@ -73,11 +74,12 @@ class MapFit(NamedTuple):
         rng, numbers = generator(self.settings.random_state), self.reading.numbers
         some = self.model_choice.rows_to_learn_from(numbers, self.blocks, rng)
         problem = self._problem_to_learn_from(some)
+        table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
+        structures = self.model_choice.structures(self.reading, table.numbers)
+        compile_ahead(tuple(type(structure.family).__name__ for structure in structures[1:]))
         init = self.settings.init_of_sample(some, len(numbers))
         in_order = np.arange(len(some), dtype=np.int32)
         first = search(problem, self.settings.search, Start(init, in_order, rng))
-        table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
-        structures = self.model_choice.structures(self.reading, table.numbers)
         chosen = choose(table, first, structures, self.settings.search, rng)
         if self._is_about(some):
             chosen = self._from_more_starts(chosen)
