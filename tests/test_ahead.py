@@ -1,5 +1,6 @@
 """Two processes that compile: neither does what the other has done, and nobody waits for the dead."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from mapdp import MAPDP
 from mapdp.compiled import turns
+from mapdp.compiled.announce import Announcer
 from mapdp.estimators import ahead, map_fit
 
 KERNEL = """
@@ -90,3 +92,45 @@ def test_a_fit_names_the_families_that_it_tries_late(monkeypatch, rng):
     MAPDP().fit(rng.normal(size=(20, 2)))
     MAPDP(prior="paper").fit(rng.normal(size=(20, 2)))
     assert named == [("Gaussian", "SharedGaussian")]
+
+
+COMPILING = """
+    import numpy as np
+    from mapdp.compiled.jit import kernel
+
+    @kernel
+    def add_up(numbers):
+        return numbers[0] + numbers[1]
+
+    add_up(np.ones(2, dtype={dtype!r}))
+    add_up(np.ones(2, dtype=complex))
+"""
+
+
+def announced(folder, dtype):
+    """Return what a program that compiles for numbers of a type prints on standard error."""
+    path = folder / "compiling.py"
+    path.write_text(textwrap.dedent(COMPILING.format(dtype=dtype)))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True).stderr
+
+
+def test_one_line_says_what_is_compiled_for_and_how_long_that_took(tmp_path):
+    assert announced(tmp_path, "float64").splitlines() == [
+        "mapdp: compiling for this machine, once (later runs start at once) ..."
+    ]
+    assert announced(tmp_path, "float64") == ""
+    assert announced(tmp_path, "int64").count("compiling for this kind of table, once (later runs") == 1
+    seconds = json.loads((tmp_path / "mapdp-seconds.json").read_text())
+    assert set(seconds) == {"this machine", "this kind of table"}
+    assert all(value > 0.0 for value in seconds.values())
+    assert "; it took " in announced(tmp_path, "int32")
+
+
+@pytest.mark.parametrize("content", ["", "[1]", '{"this machine": "long"}', "\x00"])
+def test_a_spoilt_file_of_seconds_is_no_trouble(content, tmp_path, capsys):
+    (tmp_path / "mapdp-seconds.json").write_text(content)
+    announcer = Announcer(str(tmp_path / "cache"))
+    with announcer.ours():
+        announcer.on_start(None)
+    assert capsys.readouterr().err.count("once (later runs start at once) ...") == 1

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mapdp import families
+from mapdp.compiled.cache import is_empty
 from mapdp.compiled.jit import CACHE_FOLDER, is_compiled
 from mapdp.engine.build import seated
 from mapdp.engine.problem import Model, Problem
@@ -50,7 +51,7 @@ def compile_ahead(names: tuple[str, ...]) -> None:
 
 
 def _is_first_fit() -> bool:
-    return CACHE_FOLDER is not None and not any(pathlib.Path(CACHE_FOLDER).rglob("*.nbi"))
+    return CACHE_FOLDER is not None and is_empty(CACHE_FOLDER)
 
 
 def _cores() -> int:

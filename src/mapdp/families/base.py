@@ -41,6 +41,7 @@ class Family:
     """Prior hyperparameters of one likelihood; subclasses are frozen dataclasses."""
 
     has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
+    has_words = False  # whether it says itself what cells are like; else that follows from their kind
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
     is_whole = (
         False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
@@ -154,9 +155,9 @@ class Family:
         """Return what the predictive density says of each column: mean, variance, ..."""
         raise NotImplementedError
 
-    def in_words(self, sums: Sums) -> str | None:
-        """Return in a few words what cells with these statistics are like; None leaves it to their kind."""
-        return None
+    def in_words(self, sums: Sums) -> str:
+        """Return in a few words what cells with these statistics are like, where `has_words` is True."""
+        raise NotImplementedError
 
     def log_marginal_of(self, sums: Sums) -> float:
         """Return the log density of rows with these statistics, where rows are described as a whole."""
