@@ -59,11 +59,10 @@ def _levels(column: Column, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the bar of each cell, -1 for a gap: frequent levels, and one for all others."""
     known = ~np.isnan(cells)
     tally = np.bincount(cells[known].astype(np.int64), minlength=len(column.values))
-    kept = np.argsort(-tally, kind="stable")[:_LEVELS]
-    if len(column.values) > _LEVELS + 1 or column.kind == "ordered":
-        kept = np.sort(kept) if column.kind == "ordered" else kept
-    else:
-        kept = np.argsort(-tally, kind="stable")
+    has_others = len(column.values) > _LEVELS + 1 or column.kind == "ordered"
+    kept = np.argsort(-tally, kind="stable")[: _LEVELS if has_others else None]
+    if column.kind == "ordered" or len(kept) == 2:  # columns of yes and no read alike
+        kept = np.sort(kept)
     bar = np.full(len(column.values), len(kept))
     bar[kept] = np.arange(len(kept))
     bins = np.where(known, bar[np.where(known, cells, 0.0).astype(np.int64)], -1)
