@@ -343,7 +343,7 @@ FAR = 1e6 + np.random.default_rng(0).normal(scale=0.01, size=(50, 1))
         (lambda: fitted(mapdp.FixedGaussian.empirical(POSITIVE), POSITIVE), {}, "FixedGaussian.*cannot"),
         (lambda: fitted(mapdp.Binomial([1.0], [1.0], [20.0]), COUNTED), {}, "Binomial.*cannot"),
         (lambda: fitted(mapdp.Ordered, COUNTED), {"learn": True}, "ordered column"),
-        (lambda: case_named("diagonal").model, {"capacity": 2, "learn": True}, "capacity must be from 5"),
+        (lambda: case_named("diagonal").model, {"capacity": 2, "learn": True}, "must be at least 5"),
         (lambda: case_named("diagonal").model, {"capacity": 10**6}, "capacity must be"),
         (lambda: case_named("diagonal").model, {"precision": "half"}, "precision must be"),
         (lambda: case_named("diagonal").model, {"when_full": "explode"}, "when_full must be"),

@@ -203,7 +203,7 @@ class NaiveLearner:
         ahead = self.log_marginal(self.t + t) - self.log_marginal(self.t)
         join = np.where(taken, self.process.log_join(np.where(taken, self.sizes, 2.0)) + ahead, -np.inf)
         k = int(join.argmax())
-        if self.process.log_open(taken.sum(), int(self.sizes.sum()) + 1) + new > join[k]:
+        if self.process.log_open(taken.sum(), self.sizes.sum() + 1.0) + new > join[k]:
             if not taken.all():
                 k = int(taken.argmin())
             elif len(self.sizes) < self.capacity:

@@ -5,9 +5,8 @@ import numpy as np
 from mapdp.data.columns import Column
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.families import Gaussian, Mixed
-from mapdp.outputs.c_code.choice import Export
-from mapdp.outputs.c_code.kinds import Kind
-from mapdp.outputs.c_code.text import CArray, escaped
+from mapdp.outputs.c_code.choice import Export, of_process
+from mapdp.outputs.c_code.text import escaped
 
 # The step between neighbouring numbers, as a share of a cluster's width: half of it moves a row's score by
 # less than 1e-3 nats, even some widths from the centre.
@@ -29,7 +28,11 @@ def check_precision(choice: Export) -> None:
         _check_column(column, choice.mixture.schema.labels()[j], centre[:, j], width[:, j])
     for kind in choice.kinds:
         for table in (*kind.prior, *(kind.sums if choice.learn else kind.predictive)):
-            _check_table(kind, table)
+            if not table.is_whole and not table.name.endswith(_SMALL):
+                _check_numbers(table.values, f"{table.name} of {kind.name}")
+    if choice.learn:
+        for name, value in of_process(choice.mixture.process).items():
+            _check_numbers(np.array([value]), f"{name} of {type(choice.mixture.process).__name__}")
 
 
 def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
@@ -68,14 +71,11 @@ def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarr
         )
 
 
-def _check_table(kind: Kind, table: CArray) -> None:
-    if table.is_whole or table.name.endswith(_SMALL):
-        return
-    size = np.abs(np.asarray(table.values, dtype=np.float64))
-    limits = np.finfo(np.float32)
-    if (size > limits.max).any() or ((size > 0.0) & (size < limits.tiny)).any():
-        worst = size[(size > limits.max) | ((size > 0.0) & (size < limits.tiny))][0]
-        raise _cannot_hold(f"{worst:.3g} ({table.name} of {kind.name})")
+def _check_numbers(values: np.ndarray, name: str) -> None:
+    size, limits = np.abs(np.asarray(values, dtype=np.float64)), np.finfo(np.float32)
+    is_beyond = (size > limits.max) | ((size > 0.0) & (size < limits.tiny))
+    if is_beyond.any():
+        raise _cannot_hold(f"{size[is_beyond][0]:.3g} ({name})")
 
 
 def _cannot_hold(what: str) -> ValueError:
