@@ -25,6 +25,7 @@ from mapdp.outputs.saved_parts import arrays_of
 _HEAD = struct.Struct("<4sBBHII")
 _MAGIC, _VERSION = b"MPDP", 1
 _MOST_ROWS = 1e18  # more than anybody has
+_MOST_ORDERS = 1e20  # nats: the log factorial of the largest count is 3e17
 _COUNTED = {"n", "square", "tally", "total"}  # statistics that are never negative
 _SENSELESS = "rows cannot have left such statistics"
 
@@ -126,6 +127,7 @@ def _largest(kind: Kind) -> dict[str, Any]:
     if kind.name == "level":
         return largest | {"tally": 1.0}
     if kind.name in ("poisson", "waiting"):
+        largest |= dict.fromkeys(("orders", "orders_low"), _MOST_ORDERS)
         return largest | dict.fromkeys(("total", "total_low"), LARGEST_COUNT)
     reach = next(table.values for table in kind.prior if table.name == "reach")
     largest |= dict.fromkeys(("sum", "sum_low"), reach)
