@@ -1,5 +1,7 @@
 """What cannot be C code is refused before anything is written; a state of another model is noticed."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -40,6 +42,28 @@ def test_levels_that_are_one_float(tmp_path, rng):
     model = MAPDP(columns={"code": "category"}).fit(frame)
     assert "all levels of 'code'" in refused(model, tmp_path / "c", precision="float")
     mapdp.export_c(model, tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "words"),
+    [
+        ([0.0, 1.0, 1e300], "category", "cannot hold 1e.300"),
+        ([1e32, 1e36, 1e34], "log", "'x', where a cluster is at"),
+        ([1e32, 1e36, 1e34], "real", "'x', where a cluster is at"),
+    ],
+)
+def test_numbers_beyond_all_floats(cells, kind, words, tmp_path, rng):
+    """A table of constants would have `inf` in it, or rows could not be given."""
+    x = np.array(cells)[np.arange(90) % 3] * (1.0 if kind == "category" else rng.uniform(0.5, 2.0, 90))
+    frame = pandas.DataFrame({"x": x, "y": rng.normal(9.0 * (np.arange(90) % 3))})
+    model = MAPDP(1.0, columns={"x": kind}, covariance="diagonal", n_init=1).fit(frame)
+    assert re.search(words, refused(model, tmp_path / "c", precision="float"))
+    mapdp.export_c(model, tmp_path / "c")
+
+
+def test_a_common_shape_beyond_all_floats(tmp_path, rng):
+    model = MAPDP(1.0, covariance="shared", prior="paper", n_init=1).fit(1e-40 * two_blobs(rng))
+    assert "common_shape" in refused(model, tmp_path / "c", precision="float")
 
 
 def stamp(model):

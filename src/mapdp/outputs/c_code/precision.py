@@ -6,6 +6,7 @@ from mapdp.data.columns import Column
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.families import Gaussian, Mixed
 from mapdp.outputs.c_code.choice import Export, of_process
+from mapdp.outputs.c_code.encoding import cells_of, tables_to_encode
 from mapdp.outputs.c_code.text import escaped
 
 # The step between neighbouring numbers, as a share of a cluster's width: half of it moves a row's score by
@@ -30,6 +31,8 @@ def check_precision(choice: Export) -> None:
         for table in (*kind.prior, *(kind.sums if choice.learn else kind.predictive)):
             if not table.is_whole and not table.name.endswith(_SMALL):
                 _check_numbers(table.values, f"{table.name} of {kind.name}")
+    for table in tables_to_encode(choice, cells_of(choice)):
+        _check_numbers(table.values, table.name)
     if choice.learn:
         for name, value in of_process(choice.mixture.process).items():
             _check_numbers(np.array([value]), f"{name} of {type(choice.mixture.process).__name__}")
@@ -54,13 +57,19 @@ def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarray) -> None:
     levels = [value for value in column.values if not isinstance(value, str)]
-    if len(set(np.array(levels, dtype=np.float32).tolist())) < len(levels):
+    with np.errstate(over="ignore"):
+        n_different = len(set(np.array(levels, dtype=np.float32).tolist()))
+    if n_different < len(levels):
         raise _cannot_hold(f"all levels of {escaped(name)!r}")
     if column.kind not in ("real", "log", "given"):
         return
-    raw = max(column.unit, 1.0 / column.unit, float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit)
-    if raw > _LARGEST:
+    farthest = float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit
+    if column.kind == "log":
+        farthest = float(np.exp(min(farthest, 700.0)))  # or one over it
+    if max(column.unit, 1.0 / column.unit) > _LARGEST:
         raise _cannot_hold(f"{escaped(name)!r}, whose unit is {column.unit:.3g}")
+    if farthest > _LARGEST:
+        raise _cannot_hold(f"{escaped(name)!r}, where a cluster is at {farthest:.3g}")
     size = np.abs(centre) if column.kind != "log" else np.maximum(np.abs(centre), 1.0)
     too_fine = np.finfo(np.float32).eps * size > _FINEST * width  # not where either is unknown
     if too_fine.any():
