@@ -51,7 +51,7 @@ from mapdp.outputs.compare import compare
 from mapdp.outputs.saving import load, save
 from mapdp.partitions.process import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

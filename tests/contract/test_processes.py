@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.special import gammaln
 
 from mapdp import DirichletProcess, MixtureOfFiniteMixtures, PitmanYor, sample_crp
 from tests.contract.cases import over_processes
@@ -93,3 +94,21 @@ def test_a_huge_alpha_keeps_probabilities_below_one(alpha):
     """Ten rows apart: sum of log(alpha / (alpha + i)), which is -45 / alpha to first order."""
     value = DirichletProcess(alpha).log_eppf(np.ones(10))
     assert_allclose(value, -45.0 / alpha, rtol=1e-3, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[0.7, 1.4, 2.2], [2.0, 1.0, 1.0], [0.3]])
+def test_rows_that_count_for_fractions_are_not_rounded(sizes):
+    """V_n(t) is a sum over the number of components, and n, what all rows count for, need not be whole."""
+    gamma, k = 0.8, np.arange(1, 200)
+
+    def log_v(n, t):
+        falling = gammaln(k + 1.0) - gammaln(np.maximum(k - t, 0) + 1.0)
+        terms = stats.poisson.logpmf(k - 1, 1.7) + falling + gammaln(gamma * k) - gammaln(gamma * k + n)
+        return np.logaddexp.reduce(terms[k >= t])
+
+    process, n, t = MixtureOfFiniteMixtures(gamma, 1.7), sum(sizes), len(sizes)
+    joined = gammaln(np.array(sizes) + gamma) - gammaln(gamma)
+    assert_allclose(process.log_eppf(sizes), log_v(n, t) + joined.sum(), rtol=1e-12)
+    new = np.log(gamma) + log_v(n + 1.0, t + 1) - log_v(n + 1.0, t)
+    weights = np.append(np.log(np.array(sizes) + gamma), new)
+    assert_allclose(process.log_seating(sizes), weights - np.logaddexp.reduce(weights), rtol=1e-12)

@@ -191,6 +191,7 @@ class NaiveLearner:
         self.t = np.array([rows[model.labels_ == k].sum(axis=0) for k in range(model.n_clusters_)])
         self.sizes = model.cluster_sizes_.astype(float)
         self.nothing = self.log_marginal(np.zeros((1, rows.shape[1])))[0]
+        self.worth = self.log_marginal(self.t)
 
     def log_sit(self, n):
         return gammaln(n - self.process.discount) - gammaln(1.0 - self.process.discount)
@@ -198,17 +199,19 @@ class NaiveLearner:
     def learn(self, x):
         """Seat a row; return its cluster, and the pair that was merged for it, or -1, -1."""
         t = self.statistics(x)
-        new = self.log_marginal(t[None])[0] - self.nothing
+        with_row = self.log_marginal(np.vstack([self.t + t, t]))
+        new = with_row[-1] - self.nothing
         taken, merged = self.sizes > 0.0, (-1, -1)
-        ahead = self.log_marginal(self.t + t) - self.log_marginal(self.t)
+        ahead = with_row[:-1] - self.worth
         join = np.where(taken, self.process.log_join(np.where(taken, self.sizes, 2.0)) + ahead, -np.inf)
         k = int(join.argmax())
-        if self.process.log_open(taken.sum(), int(self.sizes.sum()) + 1) + new > join[k]:
+        if self.process.log_open(taken.sum(), self.sizes.sum() + 1.0) + new > join[k]:
             if not taken.all():
                 k = int(taken.argmin())
             elif len(self.sizes) < self.capacity:
+                k = len(self.sizes)
                 self.t, self.sizes = np.vstack([self.t, 0 * t]), np.append(self.sizes, 0.0)
-                k = len(self.sizes) - 1
+                self.worth = np.append(self.worth, self.nothing)
             elif not self.merges:
                 return -2, merged
             else:
@@ -217,18 +220,21 @@ class NaiveLearner:
                     self.t[a] += self.t[b]
                     self.sizes[a] += self.sizes[b]
                     self.t[b], self.sizes[b], k, merged = 0.0, 0.0, b, (b, a)
+                    self.worth = self.log_marginal(self.t)
+        self.worth[k] = with_row[k if self.sizes[k] else -1]
         self.t[k] += t
         self.sizes[k] += 1.0
         return k, merged
 
     def forget(self, factor):
         self.t, self.sizes = self.t * factor, self.sizes * factor
-        gone = self.sizes - self.process.discount < 1 / 64
+        gone = (self.sizes < 1 / 64) | (self.sizes - self.process.discount < 1 / 64)
         self.t[gone], self.sizes[gone] = 0.0, 0.0
+        self.worth = self.log_marginal(self.t)
 
     def closest_pair(self):
         a, b = np.triu_indices(len(self.sizes), 1)
-        worth = self.log_marginal(self.t) + self.log_sit(self.sizes)
+        worth = self.worth + self.log_sit(self.sizes)
         both = self.log_marginal(self.t[a] + self.t[b]) + self.log_sit(self.sizes[a] + self.sizes[b])
         gain = both - worth[a] - worth[b]
         best = int(gain.argmax())

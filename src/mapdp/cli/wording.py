@@ -4,7 +4,7 @@ import re
 
 _OPTIONS = (
     "alpha", "process", "discount", "covariance", "expected_clusters", "random_state", "n_init", "n_jobs",
-    "seconds", "groups", "sample_weight", "n_clusters", "n_folds",
+    "seconds", "groups", "sample_weight", "n_clusters", "n_folds", "precision", "capacity", "when_full",
 )  # fmt: skip
 _NAMED = {
     "random_state": "--seed",
@@ -17,6 +17,12 @@ _RULES: list[tuple[str, str]] = [
     (r"name one in columns=\{\.\.\.: '(\w+)'\}", r"name one with --columns NAME=\1"),
     (r"\bcolumns names ('[^']*'), but X has", r"--columns or --ignore names \1, but the table has"),
     (r"\bcolumns\['([^']*)'\] must be one of", r"--columns \1=KIND: KIND must be one of"),
+    (r"fit with columns=\{\.\.\.: '(\w+)'\}", r"fit with --columns NAME=\1"),
+    (
+        r"model\.cut\(n_clusters=\.\.\.\) has fewer clusters",
+        "`mapdp fit --clusters N` writes fewer clusters",
+    ),
+    (r"leave learn at False", "leave out --learn"),
     (r"\bX must\b", "the table must"),
     (r"\bX has\b", "the table has"),
     (r" \(NaN\)", ""),

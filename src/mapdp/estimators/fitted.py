@@ -105,7 +105,15 @@ class FittedMixture(NamedTuple):
 
     def describe(self) -> Description:
         """Describe each cluster by what sets it apart."""
+        self._check_has_clusters()
         return described(self.family, self.bank, self.sizes, *self._shown())
+
+    def _check_has_clusters(self) -> None:
+        if not self.n_clusters:
+            raise ValueError(
+                "this model has no clusters: the device it is of has forgotten all rows. "
+                "Hint: the model that was exported has some."
+            )
 
     def _used(self) -> list[Column]:
         """Return the columns that the family describes."""
@@ -119,6 +127,7 @@ class FittedMixture(NamedTuple):
 
     def tree(self, labels: np.ndarray, apart: np.ndarray) -> ClusterTree:
         """Return the tree of the clusters of these rows; `apart` marks those with a known label."""
+        self._check_has_clusters()
         return tree_of(labels, self.sizes, self.bank, self.family, self.process, apart)
 
     def describe_tree(self, tree: ClusterTree) -> TreeDescription:
@@ -132,6 +141,7 @@ class FittedMixture(NamedTuple):
 
     def explain(self, numbers: np.ndarray) -> Explanation:
         """Explain why each row is where it is."""
+        self._check_has_clusters()
         columns = self.family if self.family.is_whole else Mixed.of(self.family)
         rows = columns.encode(numbers, self.schema.names())
         scores = self.scores(self.encoded(numbers), np.copy)

@@ -41,7 +41,7 @@ class Process:
     def log_eppf(self, sizes: Any) -> float:
         """Return the log probability of a partition with these cluster sizes (paper, eq. 1)."""
         sizes = np.asarray(sizes, dtype=np.float64)
-        opened = self.log_open(np.arange(len(sizes)), int(sizes.sum())).sum()
+        opened = self.log_open(np.arange(len(sizes)), float(sizes.sum())).sum()
         joined = (gammaln(sizes - self.discount) - gammaln(1.0 - self.discount)).sum()
         return float(opened + joined) - self.log_total(sizes.sum())
 
@@ -51,7 +51,7 @@ class Process:
 
     def log_seating(self, sizes: Any) -> np.ndarray:
         """Return log probabilities for the next row: each taken chair, then a new one (paper, eq. 2)."""
-        new = self.log_open(len(sizes), int(np.sum(sizes)) + 1)
+        new = self.log_open(len(sizes), float(np.sum(sizes)) + 1.0)
         weights = np.append(self.log_join(sizes), new)
         return weights - np.logaddexp.reduce(weights)
 

@@ -59,10 +59,21 @@ def export_c(
     ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
     ['README.md', 'main.c', 'mapdp_model.c', 'mapdp_model.h']
     """
+    out = _checked(folder)
     files = c_files(model, precision=precision, capacity=capacity, learn=learn, when_full=when_full)
-    out = pathlib.Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     write_together({out / name: text.encode() for name, text in files.items()})
+
+
+def _checked(folder: str | os.PathLike) -> pathlib.Path:
+    """Return where files go, or say why nothing can be there."""
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+        raise TypeError(f"folder must be a path, got {folder!r}. Hint: try 'firmware'.")
+    out = pathlib.Path(folder)
+    there = next(parent for parent in (out.absolute(), *out.absolute().parents) if parent.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there} is a file, not a folder. Hint: name another folder.")
+    return out
 
 
 def c_files(

@@ -1,6 +1,5 @@
 """What is exported of a fitted estimator; what cannot be is said in one sentence, before any file."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from mapdp.families.gaussian.student import StudentColumns
 from mapdp.families.levels.categorical_bank import LevelColumns
 from mapdp.families.levels.ordered import CurveColumns
 from mapdp.outputs.c_code import kinds
-from mapdp.outputs.c_code.kinds import Chairs, Kind
+from mapdp.outputs.c_code.kinds import LEVELS, Chairs, Kind
 from mapdp.outputs.c_code.whole_rows import full, sphere
 from mapdp.partitions.process import MixtureOfFiniteMixtures, PitmanYor
 
@@ -58,32 +57,38 @@ class Export(NamedTuple):
 def chosen(model: Any, precision: str, capacity: int | None, learn: bool, when_full: str) -> Export:
     """Check the arguments of an export; raise where this model cannot be exported so."""
     mixture = mixture_of(model)
+    if not mixture.n_clusters:
+        raise ValueError("model has no clusters left to export. Hint: export the model that was fitted.")
     checks.one_of("precision", precision, PRECISIONS)
     checks.one_of("when_full", when_full, WHEN_FULL)
-    room = _capacity(capacity, mixture.n_clusters)
-    if learn and not isinstance(mixture.process, PitmanYor | MixtureOfFiniteMixtures):
+    if checks.truth("learn", learn):
+        check_process(mixture.process)
+    room = _capacity(capacity, mixture.n_clusters, learn)
+    found = kinds_of(mixture, precision, learn)
+    _check_counts(mixture.family.n_features, max(kind.lengths.get(LEVELS, 0) for kind in found))
+    return Export(mixture, found, precision, room, learn, when_full)
+
+
+def check_process(process: Any) -> None:
+    """Raise where C code does not know how likely a new cluster is."""
+    if not isinstance(process, PitmanYor | MixtureOfFiniteMixtures):
         raise ValueError(
-            f"a model under {type(mixture.process).__name__} cannot go on learning in C. "
+            f"a model under {type(process).__name__} cannot go on learning in C. "
             "Hint: leave learn at False."
         )
-    _check_counts(mixture)
-    rate = getattr(mixture.process, "rate", 0.0)
-    if learn and rate > _LARGEST_RATE:
+    rate = getattr(process, "rate", 0.0)
+    if rate > _LARGEST_RATE:
         raise ValueError(
             f"a mixture of finite mixtures must have a rate of at most {_LARGEST_RATE:g} to go on learning "
             f"in C, got {rate:g}. Hint: leave learn at False."
         )
-    found = kinds_of(mixture, precision, learn)
-    return Export(mixture, found, precision, room if learn else mixture.n_clusters, learn, when_full)
 
 
-def _check_counts(mixture: FittedMixture) -> None:
+def _check_counts(n_columns: int, n_levels: int) -> None:
     """Raise where there are more columns or levels than the C code can count."""
-    used = [mixture.schema.columns[j] for j in mixture.schema.used]
-    n_levels = sum(len(column.values) for column in used)
-    if max(len(used), n_levels) > _MOST_NAMED:
+    if max(n_columns, n_levels) > _MOST_NAMED:
         raise ValueError(
-            f"a model of {len(used):,} columns with {n_levels:,} levels cannot be exported: there is room "
+            f"a model of {n_columns:,} columns with {n_levels:,} levels cannot be exported: there is room "
             f"for {_MOST_NAMED:,} of each. Hint: leave out columns that only name rows."
         )
 
@@ -96,19 +101,19 @@ def mixture_of(model: Any) -> FittedMixture:
     return model.mixture_
 
 
-def _capacity(capacity: int | None, n_clusters: int) -> int:
-    if capacity is None:
-        return max(_USUAL_CAPACITY, n_clusters)
-    try:
-        room = operator.index(capacity)
-    except TypeError:
-        raise TypeError(f"capacity must be a whole number, got {capacity!r}. Hint: try 16.") from None
-    if not n_clusters <= room <= _LARGEST_CAPACITY:
+def _capacity(capacity: int | None, n_clusters: int, learn: bool) -> int:
+    """Return how many clusters there is room for."""
+    if not learn and capacity is None:
+        return n_clusters
+    room = max(_USUAL_CAPACITY, n_clusters) if capacity is None else checks.whole("capacity", capacity, 1)
+    if room < n_clusters:
         raise ValueError(
-            f"capacity must be from {n_clusters}, the clusters of the model, to {_LARGEST_CAPACITY}, got "
-            f"{room}. Hint: model.cut(n_clusters=...) has fewer clusters."
+            f"capacity must be at least {n_clusters}, the clusters of the model, got {room}. "
+            "Hint: model.cut(n_clusters=...) has fewer clusters."
         )
-    return room
+    if room > _LARGEST_CAPACITY:
+        raise ValueError(f"capacity must be at most {_LARGEST_CAPACITY}, got {room}. Hint: try 16.")
+    return room if learn else n_clusters
 
 
 def kinds_of(mixture: FittedMixture, precision: str, learn: bool) -> list[Kind]:
@@ -167,3 +172,14 @@ def _check_kind(kind: type, part: Bank, mixture: FittedMixture, learn: bool) -> 
 
 def _cannot(family: str, where: str = "") -> ValueError:
     return ValueError(f"{family}{where} cannot be exported as C. Hint: {_EXPORTED}.")
+
+
+def of_process(process: Any) -> dict[str, float]:
+    """Return the hyperparameters of a prior over partitions."""
+    if isinstance(process, PitmanYor):
+        return {"alpha": process.alpha, "discount": process.discount}
+    return {
+        "concentration": process.concentration,
+        "poisson_rate": process.rate,
+        "discount": process.discount,
+    }

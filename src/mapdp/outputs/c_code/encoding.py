@@ -10,6 +10,13 @@ from mapdp.families.base import Family
 from mapdp.outputs.c_code.choice import Export
 from mapdp.outputs.c_code.text import CArray, constant, escaped, number
 
+_MEASURED = {
+    "date": "a date, in days since 1970-01-01",
+    "moment": "a moment, in days since the beginning of 1970-01-01: 1.25 is 06:00 on the second day",
+    "time": "a time of day, as the fraction of the day that is gone: 0.25 is 06:00",
+    "span": "a span of time, in days",
+}
+
 
 class Cell(NamedTuple):
     """How one used column is encoded."""
@@ -48,11 +55,21 @@ class Cell(NamedTuple):
     def about(self) -> str:
         """Return in words what the cell of a row of the table holds."""
         if self.levels is None:
-            return "a number, whose logarithm is used" if self.column.kind == "log" else "a number"
+            return self._measured() + (", whose logarithm is used" if self.column.kind == "log" else "")
         if self.column.is_text:
-            words = ", ".join(f"{self._place_of(v)} = {escaped(v)}" for v in self.column.values)
-            return f"the number of a level: {words}"
-        return "one of " + ", ".join(f"{value:g}" for value in self.levels)
+            return "the number of a level: " + ", ".join(
+                f"{self._place_of(v)} = {escaped(v)}" for v in self.column.values
+            )
+        return "one of " + ", ".join(self._named(float(value)) for value in self.levels)
+
+    def _named(self, value: float) -> str:
+        """Return a level as C has it, and in words where it is a date or a truth."""
+        word = f" = {escaped(self.column.word(value))}" if self.column.measure else ""
+        return f"{value:.17g}{word}"
+
+    def _measured(self) -> str:
+        """Return what sort of number a cell is."""
+        return _MEASURED.get(self.column.part or self.column.measure, "a number")
 
     def _place_of(self, value: object) -> int:
         return self.column.values.index(value)
@@ -97,21 +114,28 @@ def encoding(choice: Export, cells: list[Cell], pieces: dict[str, str]) -> str:
         text.append(pieces["encode_level"])
     if any(not cell.is_given for cell in with_levels):
         text.append(pieces["encode_gap"])
-    for cell in with_levels:
-        values = cell.levels if cell.levels is not None else np.empty(0)
-        table = CArray(f"levels_{cell.place}", str(len(values)), values, "in the order of their codes")
+    for table in tables_to_encode(choice, cells):
         text.append(constant("mapdp_", table, choice.precision) + "\n")
     statements = [cell.statement(choice.precision) for cell in cells]
     if isinstance(choice.mixture.family, SharedGaussian):
         statements.append("    mapdp_map(x);")
-        text += [_common_shape(choice.mixture.family, choice.precision), pieces["encode_shape"]]
+        text.append(pieces["encode_shape"])
     return "".join(text) + pieces["encode_row"].replace("$cells", "\n".join(statements))
 
 
-def _common_shape(family: SharedGaussian, precision: str) -> str:
-    inverse = np.linalg.inv(np.linalg.cholesky(family.scale))[np.tril_indices(family.n_features)]
-    about = "maps rows so that the shape that all clusters have in common is a sphere: a lower triangle"
-    return constant("mapdp_", CArray("common_shape", str(len(inverse)), inverse, about), precision) + "\n"
+def tables_to_encode(choice: Export, cells: list[Cell]) -> list[CArray]:
+    """Return the constants of the encoding: levels of columns, and a shape that clusters have in common."""
+    tables = [_levels_of(cell.place, cell.levels) for cell in cells if cell.levels is not None]
+    family = choice.mixture.family
+    if isinstance(family, SharedGaussian):
+        inverse = np.linalg.inv(np.linalg.cholesky(family.scale))[np.tril_indices(family.n_features)]
+        about = "maps rows so that the shape that all clusters have in common is a sphere: a lower triangle"
+        tables.append(CArray("common_shape", str(len(inverse)), inverse, about))
+    return tables
+
+
+def _levels_of(place: int, levels: np.ndarray) -> CArray:
+    return CArray(f"levels_{place}", str(len(levels)), levels, "in the order of their codes")
 
 
 def log_units(cells: list[Cell], precision: str) -> str:

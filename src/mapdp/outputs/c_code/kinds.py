@@ -12,7 +12,7 @@ import numpy as np
 from mapdp.families.base import Bank
 from mapdp.outputs.c_code.text import CArray
 
-_GAUSSIANS, _LEVEL_COLUMNS, _LEVELS = "MAPDP_GAUSSIANS", "MAPDP_LEVEL_COLUMNS", "MAPDP_LEVELS"
+_GAUSSIANS, _LEVEL_COLUMNS, LEVELS = "MAPDP_GAUSSIANS", "MAPDP_LEVEL_COLUMNS", "MAPDP_LEVELS"
 
 
 class Kind(NamedTuple):
@@ -117,12 +117,12 @@ def level(parts: list[Any], chairs: Chairs, learn: bool) -> Kind:
     chance = np.concatenate([part.log_chance for part in parts])
     return Kind(
         "level",
-        {_LEVEL_COLUMNS: len(lengths), _LEVELS: int(lengths.sum())},
+        {_LEVEL_COLUMNS: len(lengths), LEVELS: int(lengths.sum())},
         _level_prior([part.prior for part in parts], lengths, learn),
-        [chairs.predictive("log_chance", _LEVELS, chance, "log probability of each level")],
+        [chairs.predictive("log_chance", LEVELS, chance, "log probability of each level")],
         [
             chairs.sums("n", _LEVEL_COLUMNS, parts[0].n, "cells"),
-            chairs.sums("tally", _LEVELS, parts[0].tally, "cells at each level"),
+            chairs.sums("tally", LEVELS, parts[0].tally, "cells at each level"),
         ],
         (),
         (),
@@ -138,7 +138,7 @@ def _level_prior(priors: list[Any], lengths: np.ndarray, learn: bool) -> list[CA
     ]
     if learn:
         constants += [
-            CArray("pseudo_count", _LEVELS, priors[0].concentration, "prior count of each level"),
+            CArray("pseudo_count", LEVELS, priors[0].concentration, "prior count of each level"),
             CArray("total", _LEVEL_COLUMNS, priors[0].total, "prior count of a column"),
         ]
     return constants

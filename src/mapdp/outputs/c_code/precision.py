@@ -5,9 +5,9 @@ import numpy as np
 from mapdp.data.columns import Column
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.families import Gaussian, Mixed
-from mapdp.outputs.c_code.choice import Export
-from mapdp.outputs.c_code.kinds import Kind
-from mapdp.outputs.c_code.text import CArray, escaped
+from mapdp.outputs.c_code.choice import Export, of_process
+from mapdp.outputs.c_code.encoding import cells_of, tables_to_encode
+from mapdp.outputs.c_code.text import escaped
 
 # The step between neighbouring numbers, as a share of a cluster's width: half of it moves a row's score by
 # less than 1e-3 nats, even some widths from the centre.
@@ -29,7 +29,13 @@ def check_precision(choice: Export) -> None:
         _check_column(column, choice.mixture.schema.labels()[j], centre[:, j], width[:, j])
     for kind in choice.kinds:
         for table in (*kind.prior, *(kind.sums if choice.learn else kind.predictive)):
-            _check_table(kind, table)
+            if not table.is_whole and not table.name.endswith(_SMALL):
+                _check_numbers(table.values, f"{table.name} of {kind.name}")
+    for table in tables_to_encode(choice, cells_of(choice)):
+        _check_numbers(table.values, table.name)
+    if choice.learn:
+        for name, value in of_process(choice.mixture.process).items():
+            _check_numbers(np.array([value]), f"{name} of {type(choice.mixture.process).__name__}")
 
 
 def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
@@ -51,13 +57,19 @@ def _ranges(mixture: FittedMixture) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarray) -> None:
     levels = [value for value in column.values if not isinstance(value, str)]
-    if len(set(np.array(levels, dtype=np.float32).tolist())) < len(levels):
+    with np.errstate(over="ignore"):
+        n_different = len(set(np.array(levels, dtype=np.float32).tolist()))
+    if n_different < len(levels):
         raise _cannot_hold(f"all levels of {escaped(name)!r}")
     if column.kind not in ("real", "log", "given"):
         return
-    raw = max(column.unit, 1.0 / column.unit, float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit)
-    if raw > _LARGEST:
+    farthest = float(np.nanmax(np.abs(centre), initial=0.0)) * column.unit
+    if column.kind == "log":
+        farthest = float(np.exp(min(farthest, 700.0)))  # or one over it
+    if max(column.unit, 1.0 / column.unit) > _LARGEST:
         raise _cannot_hold(f"{escaped(name)!r}, whose unit is {column.unit:.3g}")
+    if farthest > _LARGEST:
+        raise _cannot_hold(f"{escaped(name)!r}, where a cluster is at {farthest:.3g}")
     size = np.abs(centre) if column.kind != "log" else np.maximum(np.abs(centre), 1.0)
     too_fine = np.finfo(np.float32).eps * size > _FINEST * width  # not where either is unknown
     if too_fine.any():
@@ -68,14 +80,11 @@ def _check_column(column: Column, name: str, centre: np.ndarray, width: np.ndarr
         )
 
 
-def _check_table(kind: Kind, table: CArray) -> None:
-    if table.is_whole or table.name.endswith(_SMALL):
-        return
-    size = np.abs(np.asarray(table.values, dtype=np.float64))
-    limits = np.finfo(np.float32)
-    if (size > limits.max).any() or ((size > 0.0) & (size < limits.tiny)).any():
-        worst = size[(size > limits.max) | ((size > 0.0) & (size < limits.tiny))][0]
-        raise _cannot_hold(f"{worst:.3g} ({table.name} of {kind.name})")
+def _check_numbers(values: np.ndarray, name: str) -> None:
+    size, limits = np.abs(np.asarray(values, dtype=np.float64)), np.finfo(np.float32)
+    is_beyond = (size > limits.max) | ((size > 0.0) & (size < limits.tiny))
+    if is_beyond.any():
+        raise _cannot_hold(f"{size[is_beyond][0]:.3g} ({name})")
 
 
 def _cannot_hold(what: str) -> ValueError:

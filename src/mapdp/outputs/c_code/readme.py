@@ -1,10 +1,10 @@
 """What stands beside the C code of a model: a README with sizes, and a program that uses it."""
 
-from mapdp.outputs.c_code.choice import Export
-from mapdp.outputs.c_code.encoding import Cell, cells_of
+from mapdp.outputs.c_code.choice import Export, of_process
+from mapdp.outputs.c_code.encoding import Cell, cells_of, tables_to_encode
 from mapdp.outputs.c_code.kinds import Kind
 from mapdp.outputs.c_code.text import escaped, filled
-from mapdp.outputs.c_code.writer import about, parts_of, pieces
+from mapdp.outputs.c_code.writer import about, parts_of, pieces, tables_of_prior
 
 _FRAME = 400  # bytes of stack for calls, as measured on Cortex-M
 
@@ -21,8 +21,8 @@ def readme(choice: Export) -> str:
     parts = {
         **parts_of(choice, cells),
         "about": f"Written by mapdp: {about(choice)}.",
-        "constant_bytes": str(_constant_bytes(choice)),
-        "state_bytes": str(state_bytes(choice)),
+        "constant_bytes": str(_constant_bytes(choice, cells)),
+        "state_bytes": _state_bytes(choice),
         "stack_bytes": str(_stack_bytes(choice)),
         "calls": _calls(choice),
         "columns": "\n".join(_column_lines(choice, cells)),
@@ -62,27 +62,31 @@ def n_numbers(kinds: list[Kind]) -> int:
     return 1 + sum(table.values.shape[1] for kind in kinds for table in kind.sums)
 
 
-def state_bytes(choice: Export) -> int:
+def _state_bytes(choice: Export) -> str:
     """Return the bytes of the state; that of a model that does not learn is a pointer and a number."""
     if not choice.learn:
-        return 8
+        return "8 where pointers have 4 bytes, 16 where they have 8"
     one = n_numbers(choice.kinds) + _n_predictive(choice.kinds) + 1
-    return (choice.capacity + 1) * one * choice.real_bytes + 12
+    whole_numbers = 12 if choice.real_bytes == 4 else 16  # three of them, and a gap where doubles are
+    return str((choice.capacity + 1) * one * choice.real_bytes + whole_numbers)
 
 
 def _n_predictive(kinds: list[Kind]) -> int:
     return sum(table.values.shape[1] for kind in kinds for table in kind.predictive)
 
 
-def _constant_bytes(choice: Export) -> int:
-    """Return the bytes of the tables of constants."""
+def _constant_bytes(choice: Export, cells: list[Cell]) -> int:
+    """Return the bytes of all constants."""
     n_clusters = choice.mixture.n_clusters
-    per_chair = n_numbers(choice.kinds) if choice.learn else _n_predictive(choice.kinds) + 1
-    chairs = (n_clusters if choice.learn else n_clusters + 1) * per_chair * choice.real_bytes
-    tables = [table for kind in choice.kinds for table in kind.prior]
-    return chairs + sum(
-        len(table.values) * (2 if table.is_whole else choice.real_bytes) for table in tables
-    )
+    if choice.learn:
+        n = n_clusters * n_numbers(choice.kinds) + len(of_process(choice.mixture.process))
+    else:
+        n = (n_clusters + 1) * (_n_predictive(choice.kinds) + 1)
+    tables = [table for kind in choice.kinds for table in tables_of_prior(kind, choice)]
+    tables += tables_to_encode(choice, cells)
+    n += sum(len(table.values) for table in tables if not table.is_whole)
+    n_whole = sum(len(table.values) for table in tables if table.is_whole)
+    return n * choice.real_bytes + 2 * n_whole + (4 if choice.learn else 0)  # and the fingerprint
 
 
 def _stack_bytes(choice: Export) -> int:

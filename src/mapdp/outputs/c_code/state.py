@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapdp.compiled.lanes import whole_lanes
+from mapdp.data.checks import LARGEST_COUNT
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.families import Mixed, verbs
 from mapdp.families.base import Bank, Family, refresh_chairs
 from mapdp.families.columns import NOTHING, Sums, exact_sums
-from mapdp.outputs.c_code.choice import kinds_of, mixture_of
+from mapdp.outputs.c_code.choice import check_process, kinds_of, mixture_of
 from mapdp.outputs.c_code.kinds import Kind
 from mapdp.outputs.c_code.readme import n_numbers
 from mapdp.outputs.c_code.writer import fingerprint
@@ -23,6 +24,10 @@ from mapdp.outputs.saved_parts import arrays_of
 
 _HEAD = struct.Struct("<4sBBHII")
 _MAGIC, _VERSION = b"MPDP", 1
+_MOST_ROWS = 1e18  # more than anybody has
+_MOST_ORDERS = 1e20  # nats: the log factorial of the largest count is 3e17
+_COUNTED = {"n", "square", "tally", "total"}  # statistics that are never negative
+_SENSELESS = "rows cannot have left such statistics"
 
 
 class DeviceState(NamedTuple):
@@ -58,13 +63,22 @@ def import_state(model: Any, content: bytes) -> Any:
     ...
     ValueError: content is no state of a device: it is too short. Hint: ...
     """
-    mixture = mixture_of(model)
-    kinds = kinds_of(mixture, "double", learn=True)
-    state = _ordered(_read(content, mixture, kinds))
+    old = mixture_of(model)
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"content must be bytes, got {content!r}. Hint: pathlib.Path('state.bin').read_bytes()."
+        )
+    check_process(old.process)
+    kinds = kinds_of(old, "double", learn=True)
+    state = _ordered(_read(bytes(content), old, kinds))
+    with np.errstate(all="ignore"):  # forged statistics may be beyond all bounds
+        mixture = _mixture(old, kinds, state)
+        log_joint = _log_joint(mixture, kinds, state)
+    _require(np.isfinite(log_joint), _SENSELESS)
     learned = copy.copy(model)
-    learned._keep(_mixture(mixture, kinds, state), np.empty(0, dtype=np.int32))
+    learned._keep(mixture, np.empty(0, dtype=np.int32))
     learned.device_clusters_, learned._has_row_blocks = state.chairs, True
-    learned.log_joint_ = _log_joint(learned.mixture_, kinds, state)
+    learned.log_joint_ = log_joint
     if hasattr(learned, "known_labels_"):
         del learned.known_labels_
     return learned
@@ -72,7 +86,7 @@ def import_state(model: Any, content: bytes) -> Any:
 
 def _read(content: bytes, mixture: FittedMixture, kinds: list[Kind]) -> DeviceState:
     """Check bytes, and return the statistics that they hold."""
-    content, n = bytes(content), n_numbers(kinds)
+    n = n_numbers(kinds)
     _require(len(content) >= _HEAD.size + 4, "it is too short")
     magic, version, real, n_clusters, width, stamp = _HEAD.unpack_from(content)
     _require(magic == _MAGIC, "it begins with other letters than MPDP")
@@ -84,11 +98,43 @@ def _read(content: bytes, mixture: FittedMixture, kinds: list[Kind]) -> DeviceSt
     _require(len(content) == _HEAD.size + n_clusters * (4 + n * real) + 4, "it has another length")
     record = np.dtype([("chair", "<u4"), ("numbers", f"<f{real}", (n,))])
     records = np.frombuffer(content, record, n_clusters, _HEAD.size)
-    numbers = records["numbers"].astype(np.float64)
-    _require(
-        len(numbers) and np.isfinite(numbers).all() and (numbers[:, 0] > 0.0).all(), "no cluster has rows"
-    )
-    return DeviceState(records["chair"].astype(np.int64), numbers)
+    state = DeviceState(records["chair"].astype(np.int64), records["numbers"].astype(np.float64))
+    _check_sound(state, kinds, max(mixture.process.discount, 0.0))
+    return state
+
+
+def _check_sound(state: DeviceState, kinds: list[Kind], least: float) -> None:
+    """Raise where no rows can have left these statistics; `mapdp_is_sound` asks the same on a device."""
+    rows = state.numbers[:, 0]
+    _require((np.diff(state.chairs) > 0).all(), "the numbers of its clusters do not rise")
+    _require(np.isfinite(state.numbers).all(), _SENSELESS)
+    _require(((rows > least) & (rows <= _MOST_ROWS)).all(), "a cluster of it has no rows, or too many")
+    with np.errstate(over="ignore"):
+        for kind, tables in zip(kinds, _tables(kinds, state), strict=True):
+            for name, most in _largest(kind).items():
+                is_in = np.abs(tables[name]) <= 1.001 * rows[:, None] * most  # but for rounding
+                _require(is_in.all(), _SENSELESS)
+            for name in _COUNTED & set(tables):
+                _require((tables[name] >= 0.0).all(), _SENSELESS)
+            if kind.name == "full":
+                i, j = np.tril_indices(tables["sum"].shape[1])
+                _require((tables["product"][:, i == j] >= 0.0).all(), _SENSELESS)
+
+
+def _largest(kind: Kind) -> dict[str, Any]:
+    """Return the most that one row adds to each statistic, by its name."""
+    largest: dict[str, Any] = {"n": 1.0}
+    if kind.name == "level":
+        return largest | {"tally": 1.0}
+    if kind.name in ("poisson", "waiting"):
+        largest |= dict.fromkeys(("orders", "orders_low"), _MOST_ORDERS)
+        return largest | dict.fromkeys(("total", "total_low"), LARGEST_COUNT)
+    reach = next(table.values for table in kind.prior if table.name == "reach")
+    largest |= dict.fromkeys(("sum", "sum_low"), reach)
+    if kind.name != "full":
+        return largest | dict.fromkeys(("square", "square_low"), reach**2)
+    products = np.outer(reach, reach)[np.tril_indices(len(reach))]
+    return largest | dict.fromkeys(("product", "product_low"), products)
 
 
 def _require(is_so: object, trouble: str) -> None:
@@ -111,7 +157,9 @@ def _mixture(old: FittedMixture, kinds: list[Kind], state: DeviceState) -> Fitte
     n_clusters = len(state.chairs)
     slots = whole_lanes(n_clusters + 1)
     bank = family.new_bank(slots)
-    if isinstance(family, Mixed):
+    if not n_clusters:
+        pass  # all is forgotten
+    elif isinstance(family, Mixed):
         _fill_columns(bank, family, kinds, state)
     else:
         _fill_rows(bank, family, kinds, state)
@@ -175,6 +223,8 @@ def _sums(kinds: list[Kind], tables: list[dict[str, np.ndarray]], n_columns: int
 
 def _log_joint(mixture: FittedMixture, kinds: list[Kind], state: DeviceState) -> float:
     """Return log p(x, z) of the rows that the clusters count."""
+    if not mixture.n_clusters:
+        return 0.0
     marginals = sum(float(verbs.log_marginal(mixture.bank, k)) for k in range(mixture.n_clusters))
     units = np.log([column.unit for column in mixture.schema.columns if column.is_used])
     cells = np.zeros(len(units))

@@ -9,12 +9,11 @@ import importlib.resources
 import math
 import zlib
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from mapdp.estimators.fitted import FittedMixture
-from mapdp.outputs.c_code.choice import Export
+from mapdp.outputs.c_code.choice import Export, of_process
 from mapdp.outputs.c_code.encoding import Cell, cells_of, encoding, log_units
 from mapdp.outputs.c_code.kinds import Kind
 from mapdp.outputs.c_code.text import CArray, constant, escaped, filled, number, numbers, wrapped
@@ -206,10 +205,10 @@ def _constants(choice: Export) -> str:
     precision, process = choice.precision, choice.mixture.process
     text = ["/* ---- The model: constants in flash ---- */\n\n"]
     for kind in choice.kinds:
-        needed = [table for table in kind.prior if choice.merges or table.name not in _TO_MERGE]
-        text += [constant(f"{kind.name}_", table, precision) + "\n" for table in needed]
+        tables = tables_of_prior(kind, choice)
+        text += [constant(f"{kind.name}_", table, precision) + "\n" for table in tables]
     if choice.learn:
-        for name, value in _of_process(process).items():
+        for name, value in of_process(process).items():
             text.append(f"static const mapdp_real mapdp_{name} = {number(value, precision)};\n")
         text.append(
             f"static const uint32_t mapdp_fingerprint = {fingerprint(choice.mixture, choice.kinds)}u;\n"
@@ -219,15 +218,9 @@ def _constants(choice: Export) -> str:
     return "".join(text) + (_fitted_sums(choice) if choice.learn else _fitted_chairs(choice))
 
 
-def _of_process(process: Any) -> dict[str, float]:
-    """Return the hyperparameters of a prior over partitions."""
-    if isinstance(process, PitmanYor):
-        return {"alpha": process.alpha, "discount": process.discount}
-    return {
-        "concentration": process.concentration,
-        "poisson_rate": process.rate,
-        "discount": process.discount,
-    }
+def tables_of_prior(kind: Kind, choice: Export) -> list[CArray]:
+    """Return the hyperparameters that are written."""
+    return [table for table in kind.prior if choice.merges or table.name not in _TO_MERGE]
 
 
 def _fitted_sums(choice: Export) -> str:
@@ -275,7 +268,7 @@ def fingerprint(mixture: FittedMixture, kinds: list[Kind]) -> int:
         table.values for kind in kinds for table in (*kind.prior, *kind.sums) if table.name != "reach"
     ]
     numbers = [np.ascontiguousarray(values, dtype="<f8") for values in (*tables, mixture.family.origin)]
-    prior = [float(number) for number in _of_process(mixture.process).values()]
+    prior = [float(number) for number in of_process(mixture.process).values()]
     columns = [
         (str(one.name), one.kind, float(one.shift), float(one.unit), *map(str, one.values))
         for one in mixture.schema.columns

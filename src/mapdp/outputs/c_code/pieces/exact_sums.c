@@ -17,3 +17,9 @@ static void mapdp_add(mapdp_real *high, mapdp_real *low, mapdp_real number, mapd
     *high = total;
 }
 
+/* Say whether such a sum, and what it lost, are not beyond what so many rows can add up to. */
+static int mapdp_is_within(mapdp_real high, mapdp_real low, mapdp_real most)
+{
+    return high >= -most && high <= most && low >= -most && low <= most;
+}
+

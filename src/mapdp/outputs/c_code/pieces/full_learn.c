@@ -49,3 +49,17 @@ static void full_refresh(mapdp_chair *chair)
     p->peak[0] = full_level(dof, p->share[0], (mapdp_real)MAPDP_FEATURES) - fall;
 }
 
+static int full_is_sound(const mapdp_full_sums *sums, mapdp_real most)
+{
+    int i, j;
+    for (i = 0; i < MAPDP_FEATURES; i++) {
+        const mapdp_real far = most * full_reach[i];
+        if (!(sums->product[full_at(i, i)] >= R(0.0) && mapdp_is_within(sums->sum[i], sums->sum_low[i], far)))
+            return 0;
+        for (j = 0; j <= i; j++)
+            if (!mapdp_is_within(sums->product[full_at(i, j)], sums->product_low[full_at(i, j)], far * full_reach[j]))
+                return 0;
+    }
+    return sums->n[0] >= R(0.0) && sums->n[0] <= most;
+}
+

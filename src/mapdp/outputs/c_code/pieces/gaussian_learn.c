@@ -47,3 +47,16 @@ static void gaussian_refresh(mapdp_chair *chair)
     }
 }
 
+static int gaussian_is_sound(const mapdp_gaussian_sums *sums, mapdp_real most)
+{
+    int j;
+    for (j = 0; j < MAPDP_GAUSSIANS; j++) {
+        const mapdp_real far = most * gaussian_reach[j];
+        if (!(sums->n[j] >= R(0.0) && sums->n[j] <= most && sums->square[j] >= R(0.0)
+              && mapdp_is_within(sums->sum[j], sums->sum_low[j], far)
+              && mapdp_is_within(sums->square[j], sums->square_low[j], far * gaussian_reach[j])))
+            return 0;
+    }
+    return 1;
+}
+

@@ -1,10 +1,10 @@
 /* ---- Learning: a row sits down for good ---- */
 
-/* Statistics as plain numbers, one after another. */
-static mapdp_real mapdp_number(const mapdp_sums *sums, size_t i)
+/* Statistics, or a whole chair, as plain numbers, one after another. */
+static mapdp_real mapdp_number(const void *numbers, size_t i)
 {
     mapdp_real number;
-    memcpy(&number, (const char *)sums + i * sizeof number, sizeof number);
+    memcpy(&number, (const char *)numbers + i * sizeof number, sizeof number);
     return number;
 }
 

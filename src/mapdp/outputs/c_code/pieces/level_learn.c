@@ -21,3 +21,15 @@ static void level_refresh(mapdp_chair *chair)
     }
 }
 
+static int level_is_sound(const mapdp_level_sums *sums, mapdp_real most)
+{
+    int i;
+    for (i = 0; i < MAPDP_LEVEL_COLUMNS; i++)
+        if (!(sums->n[i] >= R(0.0) && sums->n[i] <= most))
+            return 0;
+    for (i = 0; i < MAPDP_LEVELS; i++)
+        if (!(sums->tally[i] >= R(0.0) && sums->tally[i] <= most))
+            return 0;
+    return 1;
+}
+

@@ -45,3 +45,15 @@ static void sphere_refresh(mapdp_chair *chair)
     p->peak[0] = sphere_log_peak(chair, d, blur, log_variances);
 }
 
+static int sphere_is_sound(const mapdp_sphere_sums *sums, mapdp_real most)
+{
+    int j;
+    for (j = 0; j < MAPDP_FEATURES; j++) {
+        const mapdp_real far = most * sphere_reach[j];
+        if (!(sums->square[j] >= R(0.0) && mapdp_is_within(sums->sum[j], sums->sum_low[j], far)
+              && mapdp_is_within(sums->square[j], sums->square_low[j], far * sphere_reach[j])))
+            return 0;
+    }
+    return sums->n[0] >= R(0.0) && sums->n[0] <= most;
+}
+

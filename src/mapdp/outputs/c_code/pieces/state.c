@@ -57,10 +57,44 @@ size_t mapdp_write(const mapdp_state *s, uint8_t *bytes)
     return mapdp_put(bytes, at, mapdp_checksum(bytes, at), 4);
 }
 
-int mapdp_read(mapdp_state *s, const uint8_t *bytes, size_t n_bytes)
+static void mapdp_get_sums(const uint8_t *bytes, mapdp_sums *sums)
+{
+    size_t i;
+    for (i = 0; i < MAPDP_NUMBERS; i++) {
+        const $bits bits = ($bits)mapdp_get(bytes, i * sizeof(mapdp_real), sizeof(mapdp_real));
+        mapdp_real number;
+        memcpy(&number, &bits, sizeof number);
+        mapdp_set_number(sums, i, number);
+    }
+}
+
+static int mapdp_are_finite(const void *numbers, size_t n_bytes)
+{
+    size_t i;
+    for (i = 0; i < n_bytes / sizeof(mapdp_real); i++) {
+        const mapdp_real number = mapdp_number(numbers, i);
+        if (!(number - number <= R(0.0)))   /* infinite, or NaN */
+            return 0;
+    }
+    return 1;
+}
+
+/* Say whether rows can have left statistics like these. Nobody has counted more than 1e18 of them, and no column
+ * has more cells than there are rows, but for rounding. */
+static int mapdp_is_sound(const mapdp_sums *sums)
+{
+    return mapdp_are_finite(sums, sizeof *sums)
+           && sums->n > R(0.0) && sums->n > mapdp_discount && sums->n <= R(1e18)
+           && ${kind}_is_sound(&sums->$kind, R(1.001) * sums->n)
+        ;
+}
+
+/* Say whether bytes are a state of this model; the empty chair serves to try its clusters. */
+static int mapdp_can_read(mapdp_chair *trial, const uint8_t *bytes, size_t n_bytes)
 {
     const size_t one = 4 + MAPDP_NUMBERS * sizeof(mapdp_real);
-    size_t n_taken, i, at = 16;
+    size_t n_taken, i;
+    uint64_t next = 0;
     if (n_bytes < 20 || mapdp_get(bytes, 0, 4) != 0x5044504du || bytes[4] != 1 || bytes[5] != sizeof(mapdp_real)
         || mapdp_get(bytes, 8, 4) != MAPDP_NUMBERS || mapdp_get(bytes, 12, 4) != mapdp_fingerprint)
         return 0;
@@ -68,23 +102,42 @@ int mapdp_read(mapdp_state *s, const uint8_t *bytes, size_t n_bytes)
     if (n_taken > MAPDP_CAPACITY || n_bytes != 16 + n_taken * one + 4
         || mapdp_get(bytes, n_bytes - 4, 4) != mapdp_checksum(bytes, n_bytes - 4))
         return 0;
-    for (i = 0; i < n_taken; i++)
-        if (mapdp_get(bytes, at + i * one, 4) >= MAPDP_CAPACITY)
+    for (i = 0; i < n_taken; i++) {
+        const uint64_t k = mapdp_get(bytes, 16 + i * one, 4);   /* these numbers rise */
+        if (k < next || k >= MAPDP_CAPACITY)
             return 0;
-    mapdp_init(s);
-    for (i = 0; i < MAPDP_CAPACITY; i++)
-        mapdp_clear(&s->chairs[i].sums);
+        next = k + 1;
+        mapdp_get_sums(bytes + 20 + i * one, &trial->sums);
+        if (!mapdp_is_sound(&trial->sums))
+            return 0;
+        mapdp_refresh(trial);
+        if (!mapdp_are_finite(trial, sizeof *trial))
+            return 0;
+    }
+    return 1;
+}
+
+int mapdp_read(mapdp_state *s, const uint8_t *bytes, size_t n_bytes)
+{
+    mapdp_chair *empty = &s->chairs[MAPDP_EMPTY];
+    const mapdp_real log_open = empty->log_join;
+    const int can_read = mapdp_can_read(empty, bytes, n_bytes);
+    size_t at;
+    int k;
+    mapdp_clear(&empty->sums);
+    mapdp_refresh(empty);
+    empty->log_join = log_open;
+    if (!can_read)
+        return 0;
     s->n_chairs = 0;
-    for (; n_taken > 0; n_taken--) {
-        const int k = (int)mapdp_get(bytes, at, 4);
-        for (i = 0, at += 4; i < MAPDP_NUMBERS; i++, at += sizeof(mapdp_real)) {
-            const $bits bits = ($bits)mapdp_get(bytes, at, sizeof(mapdp_real));
-            mapdp_real number;
-            memcpy(&number, &bits, sizeof number);
-            mapdp_set_number(&s->chairs[k].sums, i, number);
-        }
+    s->merged = s->merged_into = -1;
+    for (k = 0; k < MAPDP_CAPACITY; k++)
+        mapdp_clear(&s->chairs[k].sums);
+    for (at = 16; at + 4 < n_bytes; at += 4 + MAPDP_NUMBERS * sizeof(mapdp_real)) {
+        k = (int)mapdp_get(bytes, at, 4);
+        mapdp_get_sums(bytes + at + 4, &s->chairs[k].sums);
         mapdp_refresh(&s->chairs[k]);
-        s->n_chairs = k + 1 > s->n_chairs ? k + 1 : s->n_chairs;
+        s->n_chairs = k + 1;
     }
     mapdp_weigh(s);
     return 1;

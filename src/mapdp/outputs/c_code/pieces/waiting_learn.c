@@ -24,3 +24,14 @@ static void waiting_refresh(mapdp_chair *chair)
     }
 }
 
+static int waiting_is_sound(const mapdp_waiting_sums *sums, mapdp_real most)
+{
+    int j;
+    for (j = 0; j < MAPDP_WAITINGS; j++)
+        if (!(sums->n[j] >= R(0.0) && sums->n[j] <= most && sums->total[j] >= R(0.0)
+              && mapdp_is_within(sums->total[j], sums->total_low[j], most * R($largest_count))
+              && mapdp_is_within(sums->orders[j], sums->orders_low[j], most * R(1e20))))
+            return 0;
+    return 1;
+}
+
