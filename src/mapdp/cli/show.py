@@ -63,7 +63,9 @@ class ProgressLine:
     def _time(self) -> str:
         """Return how long it has taken, and how long it will or may go on where that can be said."""
         seconds = time.perf_counter() - self._began
-        left = seconds_left([step.seconds for step in self._climb], [step.log_joint for step in self._climb])
+        left = seconds_left(
+            [step.seconds for step in self._climb], [step.log_joint for step in self._climb]
+        )
         about = "" if left is None else f", about {left:.0f} s left of this climb"
         most = "" if self._seconds is None else f", at most {max(0.0, self._seconds - seconds):.0f} s left"
         return f"{seconds:.1f} s{about}{most}"

@@ -79,7 +79,7 @@ class LeadMemory:
         return self._looked_at(problem, state, names, rows).lead
 
     def _looked_at(self, problem: Problem, state: State, names: np.ndarray, rows: np.ndarray) -> Leads:
-        """Score rows for changed clusters, and for all where their own has changed or they lead by little."""
+        """Score rows for changed clusters, and for all where their own has changed or little leads."""
         is_same = np.isin(names, self._names) & (state.sizes > 1)  # alone, a row may as well sit elsewhere
         changed = np.flatnonzero((state.sizes > 0) & ~is_same)
         if 2 * len(changed) > state.n_clusters:
