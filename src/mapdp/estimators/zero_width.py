@@ -26,7 +26,7 @@ def spikes(mixture: FittedMixture, n_clusters: int) -> list[Spike]:
     places = np.array([j for j, column in enumerate(used) if column.kind in _MEASURED], dtype=np.int64)
     if not len(places) or mixture.family.is_whole:
         return []
-    names = mixture.schema.names()
+    names = list(mixture.schema.names() or mixture.schema.used)
     chairs = [mixture.family.sums(mixture.bank, k).among(places) for k in range(n_clusters)]
     least = _NOTHING * _variance(*_moments(chairs))
     return [
