@@ -71,7 +71,7 @@ def test_visits_go_on_while_they_gain_more_than_a_wider_look_would(n_wider, monk
     run.start(run.everyone)
     gains = iter([8.0, 4.0, 2.0, 1.0, *[0.0] * 50])
     monkeypatch.setattr(settling, "_visit", lambda run, rows: next(gains))
-    monkeypatch.setattr(settling, "_lead", lambda run, rows: np.zeros(len(rows)))
+    monkeypatch.setattr(Run, "leads", lambda run, rows: np.zeros(len(rows)))
     gained = settling.visit_border(run, run.everyone[:10], n_wider)
     assert gained == (8.0 if n_wider == 10 else 15.0)
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mapdp.cli.time_left import seconds_left
 from mapdp.data.wording import counted
 from mapdp.engine.trace import Step
 from mapdp.insights.typical import Typical
@@ -28,7 +29,7 @@ class ProgressLine:
         self._status: Any = None
         self._seconds = seconds  # that the fit may take
         self._began = self._said = time.perf_counter()
-        self._first: Step | None = None  # of the climb under way
+        self._climb: list[Step] = []  # of the climb under way
 
     def __enter__(self) -> "ProgressLine":
         self._status = self._console.status("reading")
@@ -48,9 +49,11 @@ class ProgressLine:
 
     def step(self, step: Step) -> None:
         """Show one step of the search."""
-        if self._first is None or self._first.climb != step.climb:
-            self._first = step
-        spent, gained = step.seconds - self._first.seconds, step.log_joint - self._first.log_joint
+        if self._climb and self._climb[0].climb != step.climb:
+            self._climb = []
+        self._climb.append(step)
+        first = self._climb[0]
+        spent, gained = step.seconds - first.seconds, step.log_joint - first.log_joint
         rate = f", {gained / spent:,.0f} nats/s" if spent > 0.0 else ""
         self.say(
             f"climb {step.climb + 1}, {step.move}: {counted(step.n_clusters, 'cluster')}, "
@@ -58,10 +61,14 @@ class ProgressLine:
         )
 
     def _time(self) -> str:
-        """Return how long it has taken, and how long it may go on where that is known."""
+        """Return how long it has taken, and how long it will or may go on where that can be said."""
         seconds = time.perf_counter() - self._began
-        left = "" if self._seconds is None else f", at most {max(0.0, self._seconds - seconds):.0f} s left"
-        return f"{seconds:.1f} s{left}"
+        left = seconds_left(
+            [step.seconds for step in self._climb], [step.log_joint for step in self._climb]
+        )
+        about = "" if left is None else f", about {left:.0f} s left of this climb"
+        most = "" if self._seconds is None else f", at most {max(0.0, self._seconds - seconds):.0f} s left"
+        return f"{seconds:.1f} s{about}{most}"
 
 
 def found(summary: Summary, as_json: bool, quiet: bool, paths: list[pathlib.Path]) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.engine.score import assign_rows, survey_rows
+from mapdp.engine.score import assign_rows, score_best, survey_rows
 from mapdp.engine.state import State, for_passes, forked
 
 _BLOCK = 32768  # rows that a thread takes at a time; fewer are not worth a second thread
@@ -24,15 +25,39 @@ def assign(X: np.ndarray, rows: np.ndarray, n_chairs: int, state: State, n_threa
     return out
 
 
+class Leads(NamedTuple):
+    """How rows like their own chairs."""
+
+    lead: np.ndarray  # (n,) nats by which a row prefers its own chair to the best of the others
+    own: np.ndarray  # (n,) score of its own chair
+
+
 def survey(X: np.ndarray, rows: np.ndarray, state: State, n_threads: int) -> np.ndarray:
     """Return by how many nats each of these rows prefers its own chair to the best of the others."""
-    lead = np.empty(len(rows), dtype=np.float32)
+    return survey_in_full(X, rows, state, n_threads).lead
+
+
+def survey_in_full(X: np.ndarray, rows: np.ndarray, state: State, n_threads: int) -> Leads:
+    """Return how these rows like their own chairs."""
+    leads = Leads(np.empty(len(rows), dtype=np.float32), np.empty(len(rows)))
 
     def work(begin: int, end: int) -> None:
-        survey_rows(X, rows[begin:end], _forked(state, len(X)), lead[begin:end])
+        lead, own = leads.lead[begin:end], leads.own[begin:end]
+        survey_rows(X, rows[begin:end], _forked(state, len(X)), lead, own)
 
     _in_blocks(work, len(rows), n_threads)
-    return lead
+    return leads
+
+
+def best_scores(X: np.ndarray, rows: np.ndarray, state: State, n_threads: int) -> np.ndarray:
+    """Return the score of the best chair for each of these rows, which sit on none of them."""
+    out = np.empty(len(rows))
+
+    def work(begin: int, end: int) -> None:
+        score_best(X, rows[begin:end], state.capacity, _forked(state, len(X)), out[begin:end])
+
+    _in_blocks(work, len(rows), n_threads)
+    return out
 
 
 def _in_blocks(work: Callable[[int, int], None], n_rows: int, n_threads: int) -> None:

@@ -28,6 +28,7 @@ class MergeBuffers(NamedTuple):
     log_worth: np.ndarray  # (K,) what each chair adds to the log joint
     log_gain: np.ndarray  # (K, K) what merging a < b gains, but for the chair that is saved
     partner: np.ndarray  # (K,) the chair after it that merging a chair with gains most; itself for none
+    is_new: np.ndarray  # (K,) whether gains of pairs with a chair are yet to be worked out
     apart: np.ndarray  # (K,) 1 for chairs of which no two may merge
     merged_into: np.ndarray  # (K,) the chair that a chair's rows belong to now
     log_gained: np.ndarray  # (1,) by how much the merges raised the log joint
@@ -36,8 +37,9 @@ class MergeBuffers(NamedTuple):
 def merge_buffers(family: Family, capacity: int) -> MergeBuffers:
     """Return working space for merges among `capacity` chairs."""
     log_gain, chairs = np.full((capacity, capacity), -np.inf), np.zeros((3, capacity), dtype=np.int64)
-    vectors = (np.zeros(capacity), log_gain, *chairs, np.zeros(1))
-    return MergeBuffers(family.chairs(1), family.scratch_handle(), *vectors)
+    partner, apart, merged_into = chairs
+    vectors = (partner, np.ones(capacity, dtype=np.bool_), apart, merged_into, np.zeros(1))
+    return MergeBuffers(family.chairs(1), family.scratch_handle(), np.zeros(capacity), log_gain, *vectors)
 
 
 class MergePath(NamedTuple):
@@ -110,13 +112,14 @@ def _find_partner(a, log_gain, partner, n_chairs):
 
 @inlined
 def _price_chairs(n_chairs, sizes, discount, bank, buffers):
-    """Work out the worth of every chair and the gain of every pair."""
+    """Work out the worth of every chair and the gain of every pair that has a new chair."""
     for k in range(n_chairs):
         buffers.log_worth[k] = log_worth_of_chair(bank, k, sizes[k], discount)
         buffers.merged_into[k] = k
     for a in range(n_chairs):
         for b in range(a + 1, n_chairs):
-            buffers.log_gain[a, b] = _log_gain(a, b, sizes, discount, bank, buffers)
+            if buffers.is_new[a] or buffers.is_new[b]:
+                buffers.log_gain[a, b] = _log_gain(a, b, sizes, discount, bank, buffers)
         _find_partner(a, buffers.log_gain, buffers.partner, n_chairs)
 
 

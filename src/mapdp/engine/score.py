@@ -113,15 +113,28 @@ def score_left_out(X, state, out):
 
 
 @kernel
-def survey_rows(X, rows, state, lead):
-    """Fill lead[r] with the nats by which row rows[r] prefers its own chair to the best of the others."""
+def survey_rows(X, rows, state, lead, own_scores):
+    """Fill lead[r] with the nats by which row rows[r] prefers its own chair to the best of the others.
+
+    own_scores[r] becomes the score of its own chair.
+    """
     labels, counters, scores = state.seats.labels, state.seats.counters, state.work.scores
     for r in range(rows.shape[0]):
         score_seat(X, rows[r], state)
         own = labels[rows[r]]
-        own_score = scores[own]
+        own_scores[r] = scores[own]
         scores[own] = -np.inf
-        lead[r] = own_score - highest(scores, counters[CHAIRS])
+        lead[r] = own_scores[r] - highest(scores, counters[CHAIRS])
+
+
+@kernel
+def score_best(X, rows, n_chairs, state, out):
+    """Fill out[r] with the highest score of the chairs for row rows[r], as if it sat on none of them."""
+    log_join, bank, work = state.seats.log_join, state.chairs, state.work
+    for r in range(rows.shape[0]):
+        fetch(X, rows[r], work)
+        score_chairs(n_chairs, log_join, bank, work)
+        out[r] = highest(work.scores, n_chairs)
 
 
 @kernel

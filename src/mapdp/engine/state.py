@@ -147,6 +147,15 @@ def grown(state: State, family: Family, process: Process) -> State:
     return larger
 
 
+def some_chairs(state: State, family: Family, process: Process, chairs: np.ndarray) -> State:
+    """Return a state of no rows with a copy of some chairs, the first ones, to score rows for."""
+    fewer = new_state(0, family, process, len(chairs))
+    fewer.seats.log_join[:] = -np.inf
+    fewer.seats.log_join[: len(chairs)] = state.seats.log_join[chairs]
+    copy_slots(state.bank, fewer.bank, chairs)
+    return fewer
+
+
 def reweighted(state: State, process: Process) -> State:
     """Return the same state under another process with the same discount; arrays are shared."""
     log_open = _log_open(process, state.capacity, len(state.labels))

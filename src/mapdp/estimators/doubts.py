@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mapdp.data.wording import counted
 from mapdp.engine.trace import Init
+from mapdp.estimators.zero_width import Spike
 from mapdp.selection.alpha import ALPHAS, Tried
 
 _AGREE = 0.8  # adjusted Rand index of starts that found about the same
@@ -13,9 +15,15 @@ _CLOSE = 1e-3  # of the log joint by which a start may be behind and still be a 
 _FEW_ROWS = 100  # of which the square root says little
 
 
-def doubts(inits: Sequence[Init], alphas: Sequence[Tried], alpha: float, sizes: np.ndarray) -> list[str]:
+def doubts(
+    inits: Sequence[Init],
+    alphas: Sequence[Tried],
+    alpha: float,
+    sizes: np.ndarray,
+    spikes: Sequence[Spike] = (),
+) -> list[str]:
     """Return a sentence for each thing that is odd about an outcome."""
-    found = [_about_starts(inits), _about_alpha(alphas, alpha), _about_number(sizes)]
+    found = [_about_starts(inits), _about_alpha(alphas, alpha), _about_number(sizes), _about_width(spikes)]
     return [sentence for sentence in found if sentence]
 
 
@@ -44,4 +52,19 @@ def _about_number(sizes: np.ndarray) -> str:
     return (
         f"There are {n_clusters} clusters of {n_rows:,.0f} rows, more than the square root of the rows: "
         "the columns may not be what the model takes them for (see schema_)."
+    )
+
+
+def _about_width(spikes: Sequence[Spike]) -> str:
+    """A measurement that is the same in all rows of a cluster: its density there has no bound."""
+    if not spikes:
+        return ""
+    first = spikes[0]
+    n_others = len({one.cluster for one in spikes}) - 1
+    others = (
+        "" if n_others == 0 else f", and so do {counted(n_others, 'other cluster')} in one column or more"
+    )
+    return (
+        f"Cluster {first.cluster} has one value of {first.name!r} in all of its {first.n_rows:,} cells"
+        f"{others}: it may be a default, or stand for a missing value."
     )

@@ -10,6 +10,7 @@ from mapdp.engine.joint import state_log_joint
 from mapdp.estimators.doubts import doubts
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.mixture import Mixture
+from mapdp.estimators.zero_width import spikes
 from mapdp.selection.alpha import Choice
 from mapdp.selection.structure import Models
 
@@ -23,7 +24,8 @@ class ReportMixin(Mixture):
     def warnings_(self) -> list[str]:
         """Return what to know before the partition is trusted, in sentences; often nothing."""
         check_is_fitted(self)
-        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_)
+        flat = spikes(self.mixture_, self.n_clusters_)
+        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_, flat)
 
     @property
     def models_(self) -> Models:

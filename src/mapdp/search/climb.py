@@ -96,7 +96,12 @@ def split_merge(run: Run, rng: np.random.Generator, room: TrialRoom) -> bool:
     learned, it follows whenever the clusters have settled.
     """
     repeated, others = moves_in_order(room, rng)
-    while settle_roughly(run):
+    settled_at = -np.inf  # the joint after all rows settled last: what it rose by since is owed to moves
+    while settle_roughly(run, run.trace[-1].log_joint - settled_at):
+        log_gain, settled_at = run.trace[-1].log_joint - settled_at, run.trace[-1].log_joint
+        if run.problem.is_large and log_gain <= run.least_gain:
+            run.record("tol", 0)
+            return True
         if run.learn_alpha():
             continue
         if _any_gains(repeated, run):

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.engine.build import build, seated, sort_by_chair
+from mapdp.engine.in_threads import survey
 from mapdp.engine.joint import state_log_joint
-from mapdp.engine.merge import MANY, MergeBuffers, merge_buffers
+from mapdp.engine.merge import MANY, MergeBuffers, merge_buffers, merge_chairs
 from mapdp.engine.problem import Problem, Walk
 from mapdp.engine.score import beats, rounding
 from mapdp.engine.state import CHAIRS, EMPTIED, State, for_passes
@@ -17,6 +18,7 @@ from mapdp.engine.trace import Init, Step, StoppedError
 from mapdp.partitions.concentration import most_probable_alpha
 from mapdp.partitions.labels import adjusted_rand, by_falling_size, compact
 from mapdp.partitions.process import PitmanYor, Process
+from mapdp.search.memory import FEWEST, ClusterNames, LeadMemory, MergeMemory
 
 _RELATIVE = 1e-6  # of the log joint: a round over a large table that gains no more is the last one
 _STEPS = 20  # steps of all kinds for each sweep of the budget: passes over few rows are cheap, not free
@@ -60,6 +62,8 @@ class Run(Walk):
         self.state = state
         self._touched = np.empty(0, dtype=np.bool_)  # rows of the clusters that the last move changed
         self._merges: MergeBuffers | None = None
+        self._merge_memory, self._lead_memory = MergeMemory(), LeadMemory()
+        self._names: ClusterNames | None = None
         self._n_visited = 0  # rows, in passes of all kinds
 
     @property
@@ -77,6 +81,31 @@ class Run(Walk):
         if self._merges is None or len(self._merges.log_worth) < n_chairs:
             self._merges = merge_buffers(self.family, n_chairs)
         return self._merges
+
+    def merged(self, least: int) -> tuple[int, MergeBuffers]:
+        """Merge chairs while that gains, until `least` are left; return how many are, and what came of it.
+
+        Labels and prior weights stay as they were.
+        """
+        buffers = self.merges()
+        if self.state.n_clusters < FEWEST:
+            buffers.is_new[:] = True
+            return merge_chairs(self.state, least, buffers), buffers
+        return self._merge_memory.merge(self._named(), self.state, least, buffers), buffers
+
+    def leads(self, rows: np.ndarray) -> np.ndarray:
+        """Return by how much rows prefer where they sit; with many clusters it may be less, above a nat."""
+        if self.state.n_clusters < FEWEST:
+            return survey(self.problem.X, rows, self.state, self.problem.budget.n_threads)
+        given = (self.problem, self.state, self._named())
+        if rows is self.everyone:
+            return self._lead_memory.survey_all(*given)
+        return self._lead_memory.survey(*given, rows)
+
+    def _named(self) -> np.ndarray:
+        """Return a name for each cluster that tells its rows."""
+        self._names = self._names or ClusterNames(len(self.everyone))
+        return self._names.of(*self.rows_by_chair())
 
     def record(self, move: str, n_moved: int, log_joint: float | None = None) -> Step:
         """Append what has just been done to the trace, and call the listener; stop where the time is up."""

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mapdp.engine.in_threads import survey
 from mapdp.engine.score import MARGIN
 from mapdp.search.run import Run
 
@@ -25,11 +24,15 @@ def settle(run: Run) -> bool:
     return settle_by_surveys(run) if run.problem.is_large else settle_by_sweeps(run)
 
 
-def settle_roughly(run: Run) -> bool:
-    """Do the same, but in a large table only for one round: then moves gain more than another one."""
+def settle_roughly(run: Run, log_gain_of_moves: float) -> bool:
+    """Do the same, but in a large table only for as many rounds as gain more than moves did before them."""
     if not run.problem.is_large:
         return settle_by_sweeps(run)
-    _round(run)
+    enough = max(log_gain_of_moves, run.least_gain)
+    while run.has_budget:
+        gain = _round(run)
+        if gain is None or gain <= enough:
+            break
     return run.has_budget
 
 
@@ -47,7 +50,7 @@ def settle_touched(run: Run) -> None:
     rows = run.touched()
     if run.problem.is_large:
         run.n_sweeps += 1
-        _settle_near(run, rows, _lead(run, rows))
+        _settle_near(run, rows, run.leads(rows))
         return
     for _ in range(_VISITS):
         if run.visit_once("touched", rows).n_moved == 0:
@@ -68,17 +71,12 @@ def settle_by_surveys(run: Run) -> bool:
 
 def _round(run: Run) -> float | None:
     """Survey all rows and let those that might move settle; return the gain, None where nobody wants to."""
-    lead = _lead(run, run.everyone)
+    lead = run.leads(run.everyone)
     run.n_sweeps += 1
     if lead.min() >= -MARGIN:
         run.record("survey", 0)
         return None
     return _settle_near(run, run.everyone, lead)
-
-
-def _lead(run: Run, rows: np.ndarray) -> np.ndarray:
-    """Return by how much each of these rows prefers where it sits."""
-    return survey(run.problem.X, rows, run.state, run.problem.budget.n_threads)
 
 
 def _settle_near(run: Run, rows: np.ndarray, lead: np.ndarray) -> float:
@@ -90,7 +88,7 @@ def _settle_near(run: Run, rows: np.ndarray, lead: np.ndarray) -> float:
         gain,
         len(near),
         len(rows),
-        lambda: visit_border(run, near[_lead(run, near) < _BORDER], len(near)),
+        lambda: visit_border(run, near[run.leads(near) < _BORDER], len(near)),
     )
 
 
@@ -98,7 +96,7 @@ def visit_border(run: Run, border: np.ndarray, n_near: int) -> float:
     """Visit these rows, and those with hardly any lead again; return the gain."""
 
     def visit_narrow() -> float:
-        narrow = border[_lead(run, border) < _NARROW]
+        narrow = border[run.leads(border) < _NARROW]
         gain = _visit(run, narrow)
         return _while_it_pays(run, gain, len(narrow), len(border), lambda: _visit(run, narrow))
 

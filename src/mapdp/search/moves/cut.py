@@ -13,6 +13,7 @@ from mapdp.search.run import Run
 
 _FEWEST, _MOST = 4, 100  # columns: among fewer, other guesses see each; among more, one says little
 _TRIED = 3  # columns of a cluster: those that promise most
+_TRIED_IN_LARGE = 14  # in a large table, whatever they promise: sums of codes overlook levels that matter
 _SMALLEST = 200  # rows of a cluster that is parted by a column: other guesses see through fewer
 _PROMISING = 0.3  # of the nats that the parameters of another cluster cost, about; chance promises less
 
@@ -46,6 +47,7 @@ class _ByColumns(Regrouper):
         similar, X = run.problem.rows_for_guesses, run.problem.X
         self._cells = X if X.shape == similar.shape else similar  # the former have gaps
         self._is_level = has_levels(run.family, similar.shape[1])
+        self._is_large = run.problem.is_large
 
     def _regroup_few(self, *_: object) -> None:
         """Leave all groups to guesses that look at columns."""
@@ -77,5 +79,7 @@ class _ByColumns(Regrouper):
         n_columns = self._cells.shape[1]
         promise, buffers = np.empty(n_columns), screen_buffers(len(sample), n_columns)
         screen(self._cells, sample, self._is_level, buffers, promise)
+        if self._is_large:
+            return np.argsort(-promise, kind="stable")[:_TRIED_IN_LARGE]
         best = np.argsort(-promise, kind="stable")[:_TRIED]
         return best[promise[best] * len(sample) > _PROMISING * n_columns * np.log(len(sample))]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mapdp.engine.merge import MANY, merge_chairs
+from mapdp.engine.merge import MANY
 from mapdp.search.moves.base import Proposal
 from mapdp.search.moves.merge_in_blocks import (
     close_pairs_in_blocks,
@@ -22,9 +22,9 @@ class Merge:
         """Return labels with fewer clusters, None where no pair gains."""
         if run.state.n_clusters > MANY:
             return merged_in_blocks(run)
-        buffers = run.merges()
+        n_left, buffers = run.merged(1)
         state = run.state
-        if merge_chairs(state, 1, buffers) == state.n_clusters:
+        if n_left == state.n_clusters:
             return None
         return Proposal(buffers.merged_into[state.labels], state.labels, float(buffers.log_gained[0]))
 
@@ -36,5 +36,4 @@ def close_pairs(run: Run) -> np.ndarray:
     """
     if run.state.n_clusters > MANY:
         return close_pairs_in_blocks(run)
-    buffers = run.merges()
-    return closest_first(pairs_by_log_gain(run.state, buffers))
+    return closest_first(pairs_by_log_gain(*run.merged(run.state.n_clusters)))

@@ -38,15 +38,13 @@ def close_pairs_in_blocks(run: Run) -> np.ndarray:
     for chairs, rows in _blocks(run):
         if len(chairs) > 1:
             state = _seated_alone(run, chairs, rows, 0)
-            found = pairs_by_log_gain(state, buffers)
+            found = pairs_by_log_gain(merge_chairs(state, len(chairs), buffers), buffers)
             pairs |= {(int(chairs[a]), int(chairs[b])): gain for (a, b), gain in found.items()}
     return closest_first(pairs)
 
 
-def pairs_by_log_gain(state: State, buffers: MergeBuffers) -> dict[tuple[int, int], float]:
+def pairs_by_log_gain(n_clusters: int, buffers: MergeBuffers) -> dict[tuple[int, int], float]:
     """Return each cluster with the one it would lose least by merging with, and what that would gain."""
-    n_clusters = state.n_clusters
-    merge_chairs(state, n_clusters, buffers)
     log_gain = buffers.log_gain[:n_clusters, :n_clusters]
     both = np.maximum(log_gain, log_gain.T)
     pairs = {(min(a, b), max(a, b)) for a, b in enumerate(both.argmax(axis=1).tolist())}
