@@ -112,6 +112,10 @@ class Mixed(Family):
             )
         return self
 
+    def takes_gaps(self, X: np.ndarray) -> bool:
+        """Say that any cell may be missing."""
+        return True
+
     def column(self, j: int) -> Family:
         """Return the family of column j."""
         return self.columns[j]

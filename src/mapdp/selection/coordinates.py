@@ -8,7 +8,7 @@ their fourth moments (Tyler et al. 2009, invariant coordinate selection).
 import numpy as np
 
 from mapdp.data.moments import gaps_filled_by_means
-from mapdp.families import Gaussian, Multinomial, SharedGaussian
+from mapdp.families import Gaussian, Multinomial, Product, SharedGaussian
 from mapdp.families.base import Family
 
 MANY = 100  # columns: a covariance matrix of more takes longer than it tells
@@ -18,11 +18,19 @@ def rows_to_guess_by(family: Family, numbers: np.ndarray, encoded: np.ndarray) -
     """Return numbers without gaps; rows that are alike under the family have numbers that are."""
     if family.is_whole:
         return whole_rows_to_guess_by(family, numbers)
+    if isinstance(family, Product):
+        parts = [_part_to_guess_by(part, piece) for part, piece in family.pieces(encoded)]
+        return np.ascontiguousarray(np.hstack(parts))
     if not isinstance(family, Gaussian | SharedGaussian):
         return gaps_filled_by_means(encoded)
     filled = gaps_filled_by_means(numbers)
     Y = np.linalg.solve(np.linalg.cholesky(family.scale), (filled - family.mean).T).T
     return np.ascontiguousarray(turned(Y))
+
+
+def _part_to_guess_by(part: Family, encoded: np.ndarray) -> np.ndarray:
+    """Return numbers for the cells of one part of a product."""
+    return rows_to_guess_by(part, encoded if part.has_columns else part.decode(encoded), encoded)
 
 
 def whole_rows_to_guess_by(family: Family, numbers: np.ndarray) -> np.ndarray:
