@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
@@ -488,8 +489,10 @@ def test_parameters_of_the_model_are_checked(parameters, message):
 
 
 def test_covariances_are_for_measurements():
-    with pytest.raises(ValueError, match="needs a table of numbers without gaps"):
+    with pytest.raises(ValueError, match="needs measurements, with gaps only in rows that lack all"):
         MAPDP(covariance="full").fit([[0.0, 1.0], [1.0, np.nan], [2.5, 0.3]])
+    with pytest.raises(ValueError, match="needs measurements"):
+        MAPDP(covariance="full").fit(pd.DataFrame({"word": list("abca")}))
 
 
 def test_a_family_that_is_given_learns_where_asked():

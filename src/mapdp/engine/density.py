@@ -38,7 +38,7 @@ def reduced_scores(
 
 
 def encoded_for_scores(numbers: np.ndarray, family: Family, names: Names = None) -> np.ndarray:
-    """Return rows of a table as `reduced_scores` wants them: encoded, or cell by cell where gaps forbid it."""
+    """Return rows as `reduced_scores` wants them: encoded, or cell by cell where gaps forbid that."""
     if family.takes_gaps(numbers):
         return family.encode(numbers, names)
     if not isinstance(family, Product):
@@ -51,7 +51,9 @@ def _scores_with_gaps(rows: np.ndarray, bank: Bank, family: Family, n_chairs: in
     """Return log p(x | chair) for rows with gaps, which are encoded cell by cell."""
     if isinstance(family, Product):
         pairs = zip(family.pieces(rows), family.banks(bank), strict=True)
-        return np.sum([_scores_with_gaps(piece, own, part, n_chairs) for (part, piece), own in pairs], axis=0)
+        return np.sum(
+            [_scores_with_gaps(piece, own, part, n_chairs) for (part, piece), own in pairs], axis=0
+        )
     chairs = [family.posterior(bank, k) for k in range(n_chairs)]
     scores = [
         _density(rows, Mixed.of(one)) if one.has_columns else _density_by_patterns(rows, one)

@@ -66,8 +66,7 @@ class ModelChoice(NamedTuple):
         """Return a reading with the family to begin with: it has the covariance that was asked for."""
         family = reading.family
         if self.covariance not in ("auto", "diagonal") and self.family is None:
-            block = _block(reading, _MEASURED)
-            _check_measured(self.covariance, reading, block)
+            block = _measured_block(self.covariance, reading)
             family = _shaped(self.covariance, reading, block, reading.numbers)
         if self.is_learned and not isinstance(self.family, Family):
             family = with_resolution(family, resolutions(reading))
@@ -143,7 +142,7 @@ def _block(reading: Reading, kinds: Sequence[str]) -> np.ndarray:
 
 def _has_rows(cells: np.ndarray) -> bool:
     """Say whether there are rows to see how columns vary together; rows have all of them or none."""
-    return np.count_nonzero(~np.isnan(cells[:, 0])) >= 2
+    return int(np.count_nonzero(~np.isnan(cells[:, 0]))) >= 2
 
 
 def _shaped(name: str, reading: Reading, block: np.ndarray, numbers: np.ndarray) -> Family:
@@ -155,12 +154,16 @@ def _shaped(name: str, reading: Reading, block: np.ndarray, numbers: np.ndarray)
     return kind.empirical(numbers) if is_all else with_block(kind, Mixed.of(reading.family), block, numbers)
 
 
-def _check_measured(covariance: str, reading: Reading, block: np.ndarray) -> None:
-    if not len(block) or len(block) < len(_of_kinds(reading, _MEASURED)):
+def _measured_block(covariance: str, reading: Reading) -> np.ndarray:
+    """Return the columns that vary together where a covariance is asked for; of mixed tables not counts."""
+    kinds = _MEASURED if set(_kinds(reading)) <= set(_MEASURED) else ("real", "log")
+    block = _block(reading, kinds)
+    if not len(block) or len(block) < len(_of_kinds(reading, kinds)):
         raise ValueError(
             f"covariance={covariance!r} needs measurements, with gaps only in rows that lack all of them, "
             "got others or none. Hint: covariance='auto' takes any table; see schema_."
         )
+    return block
 
 
 def name_of(family: Family) -> str:

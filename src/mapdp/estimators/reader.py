@@ -114,6 +114,6 @@ class TableReader(NamedTuple):
 def _check_takes_gaps(family: Product, numbers: np.ndarray) -> None:
     if not family.takes_gaps(numbers):
         raise ValueError(
-            "X has gaps in columns of a Product that are not independent, in rows that have others of them. "
+            "X has gaps in columns of a Product that are not independent, beside others of them. "
             "Hint: fill them first (MAPDP(...).impute), or name these columns in a part such as Mixed."
         )

@@ -55,11 +55,13 @@ def with_resolution(family: Any, steps: np.ndarray) -> Any:
 
 
 def with_block(kind: type[Family], family: Mixed, columns: np.ndarray, numbers: np.ndarray) -> Product:
-    """Return a family of columns in which these depend on each other, as `kind` says; rows lack all or none."""
+    """Return a family in which these columns depend on each other as `kind` says; rows lack all or none."""
     cells = numbers[:, columns]
     block = kind.empirical(cells[~np.isnan(cells[:, 0])])
     others = np.setdiff1d(np.arange(family.n_features), columns)
-    return Product([(block, columns.tolist()), (Mixed([family.columns[j] for j in others]), others.tolist())])
+    return Product(
+        [(block, columns.tolist()), (Mixed([family.columns[j] for j in others]), others.tolist())]
+    )
 
 
 def _family_of(column: Column, cells: np.ndarray, scale: float) -> Family:

@@ -1,4 +1,4 @@
-"""The bank of a product: a bank for the first columns, and one for the rest, which may be such a pair again.
+"""The bank of a product: one for the first columns, and one for the rest, which may be such a pair again.
 
 A row that has no cell of a part adds nothing to it.
 """
@@ -33,10 +33,10 @@ verbs.log_marginal.on(ProductBank)(log_marginal)
 @inlined
 def _is_there(x):
     """Say whether a row has a cell that is no gap."""
+    n_there = 0
     for j in range(x.shape[0]):
-        if x[j] == x[j]:
-            return True
-    return False
+        n_there += x[j] == x[j]
+    return n_there > 0
 
 
 @verbs.insert.on(ProductBank)

@@ -36,7 +36,7 @@ def fills(family: Family, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> 
 
 def _fills_of_parts(family: Product, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
     """Return what belongs in the gaps of each column, of which each part fills its own."""
-    found = {}
+    found: dict[int, Fill] = {}
     for (part, columns), own in zip(family.parts, family.banks(bank), strict=True):
         found.update(zip(columns, fills(part, own, rows[:, list(columns)], chances), strict=True))
     return [found[j] for j in range(family.n_features)]
