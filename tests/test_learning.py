@@ -419,6 +419,22 @@ def test_odd_tables_neither_break_nor_explode(name, rng):
     assert model.n_clusters_ <= max(3.0, 2.0 * np.sqrt(len(X)))
 
 
+@pytest.mark.parametrize("value", [3.7, 0.0, -1e13])
+def test_a_number_that_repeats_itself_beside_gaps(value):
+    X = np.full((30, 2), value)
+    X[::4] = np.nan
+    X[1, 0] = np.nan
+    model = MAPDP().fit(X)
+    assert np.isfinite(model.log_joint_)
+    assert_allclose(model.impute(X), value)
+
+
+def test_gaps_of_columns_far_from_zero(rng):
+    X = 1e13 + rng.normal(size=(40, 2))
+    X[3, 0] = np.nan
+    assert abs(MAPDP().fit(X).impute(X)[3, 0] - 1e13) < 10.0
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_a_copy_of_a_column_changes_nothing(noise, rng):
     """Neither do several, in other units, nor copies that differ by less than a tenth of a step."""

@@ -238,3 +238,26 @@ def test_the_joint_of_all_partitions_of_a_learned_model():
     numbers = model.numbers_of(frame)
     naive = log_joint(numbers, model.labels_, family=model.family_, process=model.mixture_.process)
     assert_allclose(model.log_joint_, naive - np.sum(model.schema_.log_units(numbers)), rtol=1e-9)
+
+
+def accident(rng):
+    """Return a small frame of measurements, words and counts, with gaps, ties and numbers of 1e12."""
+    n = int(rng.choice([2, 5, 20, 50]))
+    real = rng.normal(size=(n, 3)) + 4.0 * rng.integers(0, 2, size=(n, 1))
+    real[:, 1] = rng.choice([real[:, 0], np.round(real[:, 1]), np.full(n, 2.5), 1e-9 * real[:, 1]])
+    if rng.random() < 0.3:
+        real[rng.integers(n), 2] = 1e12
+    frame = pd.DataFrame(real, columns=["a", "b", "c"])
+    frame["word"], frame["count"] = rng.choice(list("xyz"), size=n), rng.poisson(0.7, size=n)
+    frame = frame.mask(rng.random(frame.shape) < rng.choice([0.0, 0.1]))
+    frame.loc[rng.random(n) < rng.choice([0.0, 0.2]), ["a", "b", "c"]] = np.nan
+    return frame
+
+
+def test_small_tables_with_accidents_are_fitted():
+    for seed in range(40):
+        frame = accident(np.random.default_rng(seed))
+        model = MAPDP().fit(frame)
+        assert_allclose(model.log_joint_of(frame, model.labels_), model.log_joint_, rtol=1e-7, atol=1e-6)
+        assert np.isfinite(model.log_joint_)
+        assert len(model.predict(frame)) == len(frame)
