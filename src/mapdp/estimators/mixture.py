@@ -159,7 +159,8 @@ class Mixture(ClusterMixin, BaseEstimator):
         """Explain why each row is where it is: log odds against its second choice, column by column.
 
         Where columns are independent within a cluster, `by_size` and `by_column` add up to `log_odds`. A
-        full-covariance `Gaussian` sees columns together: there each is judged by itself.
+        full-covariance `Gaussian`, also beside other columns of a mixed table, sees columns together: there
+        each is judged by itself.
 
         Examples
         --------
