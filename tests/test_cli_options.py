@@ -284,3 +284,11 @@ def test_label_columns_are_parquet_types(folder, tmp_path):
     names = parquet.read_table(tmp_path / "o" / "labels.parquet").column_names
     assert names == ["height", "city", "visits", "truth", "cluster", "probability", "novelty"]
     assert job.label_table(np.array([0]), np.array([[0.9, 0.1]])).column("probability").to_pylist() == [0.9]
+
+
+@pytest.mark.parametrize(
+    ("shape", "sweeps"), [((344, 7, 4), 1000), ((20_000, 14, 30), 91), ((20_000, 500, 60), 50)]
+)
+def test_how_long_chains_are_follows_from_the_table_and_not_from_the_clock(shape, sweeps):
+    """20,000 rows, 14 columns, 30 clusters: 20 s for 4 chains of sweeps of 20,000 * (1 us + 434 * 4 ns)."""
+    assert job._sweeps(*shape) == sweeps

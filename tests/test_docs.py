@@ -291,7 +291,7 @@ def test_links_files_and_names_exist(page):
         (check_names, "model.uncertain(X)"),
         (check_path, "kernels/sweep.py"),
         (lambda text: check_links(text, PAGES[0]), "[there](nothing.md)"),
-        (lambda text: check_links(text, PAGES[0]), "![there](docs/search.md#nothing)"),
+        (lambda text: check_links(text, PAGES[0]), "![there](docs/searching.md#nothing)"),
         (lambda text: check_links(text, PAGES[0]), "[there](#nothing)"),
     ],
 )

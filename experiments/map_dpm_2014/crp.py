@@ -167,6 +167,8 @@ def _page(draws):
     checks = [["yes" if held else "no", claim] for claim, held in claims(draws).items()]
     return "\n".join(
         [
+            "# CRP draws: our numbers and the paper's",
+            "",
             f"Means (two standard deviations) over {len(draws)} draws; seeds 0 to {len(draws) - 1}.",
             "",
             store.markdown(["measure", "method", "ours", "paper", "verdict"], lines),

@@ -129,7 +129,7 @@ def _page(names, found):
             )
     header = ["data", "method", "NMI", "paper", "verdict", "clusters", "iterations", "paper"]
     note = "Verdicts in standard deviations of the paper's Gibbs runs (at least 0.01, to which it rounds)."
-    return f"{note}\n\n{store.markdown(header, lines)}\n"
+    return f"# UCI tables: our numbers and the paper's\n\n{note}\n\n{store.markdown(header, lines)}\n"
 
 
 if __name__ == "__main__":

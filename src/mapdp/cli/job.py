@@ -14,7 +14,10 @@ from mapdp.engine.trace import Step
 from mapdp.estimators.map_dp import MAPDP
 
 _SURE_ROWS = 20_000  # rows up to which a report says how sure the clusters are
-_SURE_SECONDS = 10.0
+_SURE_WORK = 20.0  # seconds of a core, about: what is said must not depend on how busy a machine is
+_SURE_SECONDS = 120.0  # at most, where cells take far longer than usual
+_ROW, _CELL = 1e-6, 4e-9  # seconds that a visit takes, for a row and for a cell and a chair
+_CHAINS = 4
 _LABELS = ("cluster", "probability", "novelty")
 
 
@@ -70,7 +73,16 @@ def uncertainty(model: MAPDP, features: pa.Table) -> Any:
     """Return how sure the clusters are, where that takes a few seconds at most."""
     if features.num_rows > _SURE_ROWS:
         return None
-    return model.uncertainty(features, n_sweeps=1000, seconds=_SURE_SECONDS, random_state=0)
+    n_sweeps = _sweeps(features.num_rows, features.num_columns, model.n_clusters_)
+    return model.uncertainty(
+        features, n_sweeps=n_sweeps, n_chains=_CHAINS, seconds=_SURE_SECONDS, random_state=0
+    )
+
+
+def _sweeps(n_rows: int, n_columns: int, n_clusters: int) -> int:
+    """Return how many sweeps of chains are a few seconds of work."""
+    sweep = n_rows * (_ROW + _CELL * n_columns * (n_clusters + 1))
+    return int(np.clip(_SURE_WORK / (_CHAINS * sweep), 50, 1000))
 
 
 def label_table(labels: np.ndarray, chances: np.ndarray, beside: pa.Table | None = None) -> pa.Table:

@@ -37,6 +37,11 @@ def cache_folder(preferred: str | None) -> str | None:
     return next((str(folder) for folder in prepared if folder), None)
 
 
+def is_empty(folder: str | None) -> bool:
+    """Say whether a folder holds no machine code yet."""
+    return folder is None or not any(pathlib.Path(folder).rglob("*.nbi"))
+
+
 def _homes(preferred: str | None) -> Iterator[pathlib.Path]:
     """Yield the folders that may hold machine code, best first."""
     if preferred:

@@ -10,7 +10,6 @@ import collections
 import contextlib
 import fractions
 import math
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,9 +20,11 @@ from numba.core import event
 from numba.core.errors import TypingError
 from numba.extending import lower_builtin, overload, type_callable
 
+from mapdp.compiled.announce import Announcer
 from mapdp.compiled.cache import cache_folder
 from mapdp.compiled.handles import contents_of
 from mapdp.compiled.pipeline import options_for_small_functions, options_without_counting
+from mapdp.compiled.turns import in_turn
 
 _CONFIG: Any = numba.config
 # Contraction lets a multiply and an add fuse; anything looser would break the bit tricks of `log`.
@@ -43,6 +44,8 @@ _ENTRY: Any = {name: value for name, value in _OPTIONS.items() if name != "no_cf
 KERNELS: list[Any] = []
 ENTRIES: list[Any] = []  # functions that kernels call by their address, for the families in use
 CACHE_FOLDER = cache_folder(_CONFIG.CACHE_DIR)
+_ANNOUNCER = Announcer(CACHE_FOLDER)
+event.register("numba:compile", _ANNOUNCER)
 _LEAST, _MOST = 1e-250, 1e290  # products between them have halves that are floats, too
 
 
@@ -64,9 +67,21 @@ def with_cache_folder() -> Iterator[None]:
 def kernel(function: Callable) -> Any:
     """Compile a pass over rows that Python calls; keep the machine code on disk."""
     with with_cache_folder():
-        compiled = numba.njit(cache=CACHE_FOLDER is not None, **_OPTIONS)(function)
+        compiled: Any = numba.njit(cache=CACHE_FOLDER is not None, **_OPTIONS)(function)
+    if is_compiled():
+        compiled.compile = _in_turn(compiled.compile, function.__name__)
     KERNELS.append(compiled)
     return compiled
+
+
+def _in_turn(compile_for: Callable, name: str) -> Callable:
+    """Return what compiles for some types while no other process does."""
+
+    def compile_alone(signature: Any) -> Any:
+        with in_turn(CACHE_FOLDER, name), _ANNOUNCER.ours():
+            return compile_for(signature)
+
+    return compile_alone
 
 
 def inlined(function: Callable) -> Any:
@@ -88,34 +103,10 @@ def compilations() -> dict[str, int]:
     return {name: n for name, n in missed.items() if n}
 
 
-class _Announcer(event.Listener):
-    """Prints once that time goes into compiling."""
-
-    announced = False
-    is_ours = False  # whether what is compiled now is compiled for an entry
-
-    def on_start(self, event: Any) -> None:
-        if not self.announced and (self.is_ours or event.data["dispatcher"] in KERNELS):
-            self.announced = True
-            kept = "later runs start at once" if CACHE_FOLDER else "no folder for the result can be written"
-            print(f"mapdp: compiling for this machine, once ({kept}) ...", file=sys.stderr, flush=True)
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
-_ANNOUNCER = _Announcer()
-event.register("numba:compile", _ANNOUNCER)
-
-
 def entry(function: Callable, signature: Any) -> int:
     """Compile a function that kernels call by its address, or take it from disk; return the address."""
-    _ANNOUNCER.is_ours = True
-    try:
-        with with_cache_folder():
-            compiled: Any = numba.cfunc(signature, cache=CACHE_FOLDER is not None, **_ENTRY)(function)
-    finally:
-        _ANNOUNCER.is_ours = False
+    with with_cache_folder(), in_turn(CACHE_FOLDER, f"entry{function.__name__}"), _ANNOUNCER.ours():
+        compiled: Any = numba.cfunc(signature, cache=CACHE_FOLDER is not None, **_ENTRY)(function)
     ENTRIES.append(compiled)
     return compiled.address
 

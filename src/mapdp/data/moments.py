@@ -4,6 +4,8 @@ import numpy as np
 
 from mapdp.data.checks import has_finite_sum
 
+MANY = 100  # columns: a covariance matrix of more takes longer than it tells
+
 
 def column_moments(X: np.ndarray, chunk: int = 65536) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of each column, without a copy of X; 0 where only rounding varies."""
@@ -28,3 +30,18 @@ def gaps_filled_by_means(X: np.ndarray) -> np.ndarray:
     gaps = np.isnan(X)
     seen = np.maximum((~gaps).sum(axis=0), 1)
     return np.where(gaps, np.where(gaps, 0.0, X).sum(axis=0) / seen, X)
+
+
+def distances_from_mean(numbers: np.ndarray) -> np.ndarray:
+    """Return how far rows are from their mean, in the distance that their covariance defines.
+
+    With many columns it is the distance that their variances define.
+    """
+    gap = gaps_filled_by_means(numbers)
+    gap = gap - gap.mean(axis=0)
+    scale = np.abs(gap).max(axis=0)
+    gap /= np.where(scale > 0.0, scale, 1.0)
+    if gap.shape[1] > MANY:
+        variance = (gap**2).sum(axis=0)
+        return (gap**2) @ np.where(variance > 0.0, 1.0 / np.where(variance > 0.0, variance, 1.0), 0.0)
+    return np.einsum("ij,ji->i", gap, np.linalg.pinv(gap.T @ gap, hermitian=True) @ gap.T)

@@ -21,7 +21,6 @@ from mapdp.partitions.concentration import make_prior, most_probable_alpha
 from mapdp.partitions.process import PitmanYor, Process
 from mapdp.search.block_splits import SplitProposer
 from mapdp.search.in_blocks import BlockSearch
-from mapdp.selection.coordinates import rows_to_guess_by
 
 SAMPLE = 100_000  # rows that are searched in memory first; all rows then join their clusters
 
@@ -103,7 +102,7 @@ def guesses_for(model: BlockModel) -> Any:
     def guesses(rows: np.ndarray) -> np.ndarray:
         if model.family.has_columns:
             return gaps_filled_by_means(rows)
-        return rows_to_guess_by(model.family, model.family.decode(rows), rows)
+        return model.family.to_guess_by(model.family.decode(rows), rows)
 
     return guesses
 

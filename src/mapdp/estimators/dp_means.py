@@ -44,7 +44,7 @@ class DPMeans(ClusterMixin, BaseEstimator):
     labels_ : array of shape (N,)
         Cluster of each row; clusters are numbered by falling size.
     n_clusters_ : int
-    cluster_centers_ : array of shape (n_clusters_, D)
+    cluster_centers_ : array of shape (n_clusters, D)
     lam_ : float
         The price that was used.
     objective_ : float

@@ -90,7 +90,7 @@ class GibbsDPM(Mixture):
         The most probable of them (together with its alpha where that is drawn); `predict`,
         `predict_proba` and `sample` go by it.
     n_clusters_ : int
-    cluster_sizes_ : array of shape (n_clusters_,)
+    cluster_sizes_ : array of shape (n_clusters,)
     log_joint_ : float
         Exact log p(x, z) of `labels_` under `alpha_`.
     alpha_ : float

@@ -55,11 +55,11 @@ class MAPHMM(StructuredMixture):
         State of each row; states are numbered by falling size.
     n_clusters_ : int
         Number of states.
-    transition_ : array of shape (n_clusters_, n_clusters_ + 1)
+    transition_ : array of shape (n_clusters, n_clusters + 1)
         Posterior mean of the probability of each next state; the last column is a new state.
-    start_ : array of shape (n_clusters_ + 1,)
+    start_ : array of shape (n_clusters + 1,)
         The same for the first row of a sequence.
-    durations_ : array of shape (n_clusters_,)
+    durations_ : array of shape (n_clusters,)
         Mean number of rows that follow each other in a state.
     log_joint_ : float
         Exact log p(x, states, tables) under the concentrations that were given or found; tables are

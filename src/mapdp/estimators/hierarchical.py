@@ -51,7 +51,7 @@ class HierarchicalMAPDP(StructuredMixture):
         Table of each row within its group. Of the tables of a group with one dish all but one have one row.
     groups_ : array of shape (G,)
         Names of the groups, in the order of `proportions_`.
-    proportions_ : array of shape (G, n_clusters_ + 1)
+    proportions_ : array of shape (G, n_clusters + 1)
         Probability of each cluster for the next row of each group; the last column is a new cluster.
     n_clusters_, cluster_sizes_, family_, schema_, mixture_
         As in `MAPDP`; `mixture_` sees all groups together, and so do `describe`, `explain` and `impute`.

@@ -7,12 +7,12 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.data.column_kinds import resolution_of
+from mapdp.data.moments import MANY, distances_from_mean
 from mapdp.estimators.reader import Reading
 from mapdp.families import DiagonalGaussian, Gaussian, Mixed, Product, SharedGaussian, SphericalGaussian
 from mapdp.families.base import Family
 from mapdp.families.for_columns import with_block, with_resolution
 from mapdp.search.weighted_rows import RowBlocks
-from mapdp.selection.coordinates import MANY, distances
 from mapdp.selection.structure import Structure
 
 COVARIANCES: dict[str, type[Family]] = {
@@ -89,7 +89,9 @@ class ModelChoice(NamedTuple):
         if len(counted) > _MOST_ROWS:
             counted = rng.choice(counted, _MOST_ROWS, replace=False)
         some = numbers[counted]
-        far = np.round(distances(some), _DIGITS)  # the same in other units, and where rows are turned
+        far = np.round(
+            distances_from_mean(some), _DIGITS
+        )  # the same in other units, and where rows are turned
         return rng.permutation(counted[np.lexsort([*some.T, far])]).astype(np.int32)
 
 

@@ -72,7 +72,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         weights matter ("relative": they are scaled to a mean of 1). None is "repeats", with a warning where
         weights are not different whole numbers and their mean is far from 1.
     init : {"sequential", "single", "singletons"} or array of shape (N,), default "sequential"
-        Who sits with whom at first. "sequential" seats the rows one by one, each scored against those
+        The partition to start from. "sequential" seats the rows one by one, each scored against those
         already seated; "single" puts all rows in one cluster, "singletons" each in its own.
     search : {"split-merge", "icm"}, default "split-merge"
         How the partition is improved: "icm" is the paper's algorithm, "split-merge" goes on from there
@@ -108,7 +108,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
     labels_ : array of shape (N,)
         Cluster of each row; clusters are numbered by falling size.
     n_clusters_ : int
-    cluster_sizes_ : array of shape (n_clusters_,)
+    cluster_sizes_ : array of shape (n_clusters,)
     outliers_ : array of rows
         With `background`: rows whose label is -1, the farthest first.
     log_joint_ : float
@@ -125,7 +125,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         the trace has the density of log alpha or of the hyperparameters, too.
     winning_climb_ : int
         The climb that led to the outcome; steps have its number as `climb`.
-    known_labels_ : array of shape (n_clusters_,)
+    known_labels_ : array of shape (n_clusters,)
         Where `y`, weights or groups were given: the known label of each cluster; for none, -1 or, where
         labels are words, "".
     inits_ : list of Init

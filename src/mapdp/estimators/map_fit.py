@@ -8,6 +8,7 @@ from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated
 from mapdp.engine.problem import LARGE, Budget, Problem
 from mapdp.engine.state import predictive_bank
+from mapdp.estimators.ahead import compile_ahead
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.reader import Reading
@@ -19,7 +20,6 @@ from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
 from mapdp.search.weighted_rows import RowBlocks, by_rows, of_blocks
 from mapdp.selection import alpha as selection
-from mapdp.selection.coordinates import rows_to_guess_by, whole_rows_to_guess_by
 from mapdp.selection.prior import LearningTable
 from mapdp.selection.structure import Chosen, choose
 
@@ -47,20 +47,20 @@ class MapFit(NamedTuple):
 
     def problem_of_rows(self) -> Problem:
         """Return what the search is to solve, were it not for weights, groups and labels."""
-        rows, model = (
-            self.reading.rows,
-            self.settings.model(self.reading.family, len(self.reading.rows), self.rule),
-        )
-        guesses = gaps_filled_by_means(rows) if self.reading.has_gaps else rows
-        if self.reading.family.is_whole:
-            guesses = whole_rows_to_guess_by(self.reading.family, self.reading.numbers)
-        elif self.model_choice.is_learned and len(rows) <= LARGE:  # a large table stays alone in memory
-            guesses = rows_to_guess_by(self.reading.family, self.reading.numbers, rows)
+        rows = self.reading.rows
+        model = self.settings.model(self.reading.family, len(rows), self.rule)
         if self.chosen is not None:
             learned = self.chosen.outcome.problem.model
             process = learned.process if self.rule == "map" else model.process
             model = model._replace(process=process, log_hyperprior=learned.log_hyperprior)
-        return Problem(rows, guesses, model, self.budget)
+        return Problem(rows, self._rows_for_guesses(), model, self.budget)
+
+    def _rows_for_guesses(self) -> np.ndarray:
+        """Return numbers that are alike where rows are; a large table stays alone in memory."""
+        family, rows = self.reading.family, self.reading.rows
+        if family.is_whole or (self.model_choice.is_learned and len(rows) <= LARGE):
+            return family.to_guess_by(self.reading.numbers, rows)
+        return gaps_filled_by_means(rows) if self.reading.has_gaps else rows
 
     def problem(self) -> Problem:
         """Return what the search is to solve."""
@@ -74,11 +74,12 @@ class MapFit(NamedTuple):
         rng, numbers = generator(self.settings.random_state), self.reading.numbers
         some = self.model_choice.rows_to_learn_from(numbers, self.blocks, rng)
         problem = self._problem_to_learn_from(some)
+        table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
+        structures = self.model_choice.structures(self.reading, table.numbers)
+        compile_ahead(tuple(type(structure.family).__name__ for structure in structures[1:]))
         init = self.settings.init_of_sample(some, len(numbers))
         in_order = np.arange(len(some), dtype=np.int32)
         first = search(problem, self.settings.search, Start(init, in_order, rng))
-        table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
-        structures = self.model_choice.structures(self.reading, table.numbers)
         chosen = choose(table, first, structures, self.settings.search, rng)
         if self._is_about(some):
             chosen = self._from_more_starts(chosen)

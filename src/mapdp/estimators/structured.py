@@ -29,7 +29,6 @@ from mapdp.partitions.concentration import AlphaPrior, make_prior
 from mapdp.partitions.process import PitmanYor
 from mapdp.search.structured.run import Seating, StructuredRun, Task, climb
 from mapdp.search.structured.starts import search
-from mapdp.selection.coordinates import rows_to_guess_by
 
 _ROUNDS = 4  # of search and learning, at most
 _LEAST_GAIN = 0.05  # nats; a family that learned less is not worth another search
@@ -124,7 +123,7 @@ class StructuredMixture(Mixture):
             )
         family = Mixed.of(family) if gaps else family
         rows = family.encode(self._numbers, self.schema_.names())
-        guesses = rows_to_guess_by(family, self._numbers, rows)
+        guesses = family.to_guess_by(self._numbers, rows)
         return Task(rows, guesses, family, places, process, priors, budget)
 
     def _learned_on(self, best: Seating, rng: np.random.Generator) -> Seating:

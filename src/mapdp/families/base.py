@@ -13,7 +13,7 @@ from mapdp.compiled.jit import kernel
 from mapdp.compiled.lanes import LANES, whole_lanes
 from mapdp.data import checks
 from mapdp.data.checks import Names
-from mapdp.data.moments import has_gaps
+from mapdp.data.moments import gaps_filled_by_means, has_gaps
 from mapdp.families import verbs
 from mapdp.families.columns import Sums, new_columns, sums_of
 
@@ -41,6 +41,7 @@ class Family:
     """Prior hyperparameters of one likelihood; subclasses are frozen dataclasses."""
 
     has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
+    has_words = False  # whether it says itself what cells are like; else that follows from their kind
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
     is_whole = (
         False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
@@ -162,9 +163,9 @@ class Family:
         """Return what the predictive density says of each column: mean, variance, ..."""
         raise NotImplementedError
 
-    def in_words(self, sums: Sums) -> str | None:
-        """Return in a few words what cells with these statistics are like; None leaves it to their kind."""
-        return None
+    def in_words(self, sums: Sums) -> str:
+        """Return in a few words what cells with these statistics are like, where `has_words` is True."""
+        raise NotImplementedError
 
     def log_marginal_of(self, sums: Sums) -> float:
         """Return the log density of rows with these statistics, where rows are described as a whole."""
@@ -238,6 +239,10 @@ class Family:
         """Check the cells of X and return them as the verbs want them."""
         checks.finite(X, names)
         return X
+
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return rows as numbers without gaps, which are alike where the rows are alike to this family."""
+        return gaps_filled_by_means(numbers if self.is_whole else encoded)
 
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Turn encoded rows back into the values of the table."""

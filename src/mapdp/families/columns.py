@@ -55,7 +55,8 @@ def tallied(n: Any, tallies: Sequence[np.ndarray]) -> Sums:
 def together(chairs: Sequence[Sums]) -> Sums:
     """Return the statistics of all these chairs in one."""
     *sums, tallies = zip(*chairs, strict=True)
-    summed = tuple(np.sum(levels, axis=0) for levels in zip(*tallies, strict=True))
+    has_levels = any(map(len, tallies[0]))
+    summed = tuple(np.sum(levels, axis=0) for levels in zip(*tallies, strict=True)) if has_levels else ()
     return exact_sums(*[np.sum(part, axis=0) for part in sums], tallies=summed)
 
 

@@ -168,6 +168,14 @@ class Product(Family):
                 out[:, list(columns)] = np.where(gaps, np.nan, out[:, list(columns)])
         return out
 
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return rows as numbers without gaps, part by part."""
+        if self.is_whole:
+            return super().to_guess_by(numbers, encoded)
+        pairs = zip(self.parts, self.pieces(encoded), strict=True)
+        parts = [part.to_guess_by(numbers[:, list(some)], own) for (part, some), (_, own) in pairs]
+        return np.ascontiguousarray(np.hstack(parts))
+
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
         banks = [part.new_bank(capacity) for part, _ in self.parts]

@@ -47,6 +47,7 @@ class LinearRegression(Family):
 
     has_columns = False
     is_whole = True
+    has_words = True
 
     centre: np.ndarray
     width: np.ndarray

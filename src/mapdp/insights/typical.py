@@ -36,8 +36,10 @@ class Typical(str):
 def typical_values(family: Family, sums: Sums, columns: Sequence[Column]) -> list[Typical]:
     """Return what rows with these sums are like in each column."""
     priors = (family,) if has_one_column_for_all(family) else tuple(Mixed.of(family).columns)
-    one_by_one = (sums.among(np.array([j])) for j in range(len(columns)))
-    return [_typical(*one) for one in zip(priors, one_by_one, columns, strict=True)]
+    return [
+        _typical(prior, sums, j, column)
+        for j, (prior, column) in enumerate(zip(priors, columns, strict=True))
+    ]
 
 
 def has_one_column_for_all(family: Family) -> bool:
@@ -60,19 +62,18 @@ def plain(number: float, digits: int = 4) -> str:
     return f"{number:.0f}" if number == round(number) and abs(number) < 1e9 else short(number, digits)
 
 
-def _typical(prior: Family, sums: Sums, column: Column) -> Typical:
-    """Return what rows with these sums are like in one column."""
-    n, tally = float(sums.n[0]), sums.tallies[0]
+def _typical(prior: Family, sums: Sums, j: int, column: Column) -> Typical:
+    """Return what rows with these sums are like in column j."""
+    n, tally = float(sums.n[j]), sums.tallies[j]
     if n == 0:
         return Typical.of("no values")
-    words = prior.in_words(sums)
-    if words is not None:
-        return Typical.of(words)
+    if prior.has_words:
+        return Typical.of(prior.in_words(sums.among(np.array([j]))))
     if len(tally):
         return _level(prior, tally, column)
-    mean, spread = float(sums.total[0] / n), 0.0
+    mean, spread = float(sums.total[j] / n), 0.0
     if isinstance(prior, DiagonalGaussian):
-        spread = float(np.sqrt(max(sums.second[0] / n - mean * mean, 0.0)))
+        spread = float(np.sqrt(max(sums.second[j] / n - mean * mean, 0.0)))
         spread = spread if spread > _ROUNDING * abs(mean) else 0.0
     centre = settled(mean + float(prior.origin[0]), float(prior.origin[0]))
     if column.kind == "log" or isinstance(prior, LogNormal):

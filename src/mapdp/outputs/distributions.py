@@ -9,6 +9,7 @@ from mapdp.data.column_kinds import rows_to_look_at
 from mapdp.data.columns import Column
 from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.insights.describe import Description
 from mapdp.insights.typical import plain, settled
 
 _BINS = 20  # of a histogram
@@ -19,7 +20,9 @@ _CELLS = 300_000  # counts that a report holds, about
 _TAILS = (0.005, 0.995)  # quantiles between which bins are of the same width
 
 
-def distributions(model: MAPDP, numbers: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
+def distributions(
+    model: MAPDP, description: Description, numbers: np.ndarray, labels: np.ndarray
+) -> list[dict[str, Any]]:
     """Return for each column that is shown its bins, and how many rows of each cluster are in them."""
     names, used = model.schema_.labels(), [model.schema_.columns[j] for j in model.schema_.used]
     return [
@@ -28,15 +31,15 @@ def distributions(model: MAPDP, numbers: np.ndarray, labels: np.ndarray) -> list
             "kind": used[j].kind,
             **_distribution(used[j], numbers[:, j], labels, model.n_clusters_),
         }
-        for j in _shown(model)
+        for j in _shown(model, description)
     ]
 
 
-def _shown(model: MAPDP) -> list[int]:
+def _shown(model: MAPDP, description: Description) -> list[int]:
     """Return the places of the columns that are shown, by what they say about clusters."""
     most = min(_COLUMNS, max(8, _CELLS // (_BINS * model.n_clusters_)))
     nats: dict[str, float] = {}
-    for cluster in model.describe():
+    for cluster in description:
         for feature in cluster.features:
             nats[feature.name] = max(feature.nats, nats.get(feature.name, -np.inf))
     names = model.schema_.labels()
@@ -56,11 +59,10 @@ def _levels(column: Column, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the bar of each cell, -1 for a gap: frequent levels, and one for all others."""
     known = ~np.isnan(cells)
     tally = np.bincount(cells[known].astype(np.int64), minlength=len(column.values))
-    kept = np.argsort(-tally, kind="stable")[:_LEVELS]
-    if len(column.values) > _LEVELS + 1 or column.kind == "ordered":
-        kept = np.sort(kept) if column.kind == "ordered" else kept
-    else:
-        kept = np.argsort(-tally, kind="stable")
+    has_others = len(column.values) > _LEVELS + 1 or column.kind == "ordered"
+    kept = np.argsort(-tally, kind="stable")[: _LEVELS if has_others else None]
+    if column.kind == "ordered" or len(kept) == 2:  # columns of yes and no read alike
+        kept = np.sort(kept)
     bar = np.full(len(column.values), len(kept))
     bar[kept] = np.arange(len(kept))
     bins = np.where(known, bar[np.where(known, cells, 0.0).astype(np.int64)], -1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mapdp.data.frames import is_gap
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.insights.describe import Description
 from mapdp.outputs import distributions as counts
 from mapdp.outputs import projection
 from mapdp.outputs.baseline import kmeans_beside
@@ -98,6 +99,7 @@ def summarise(
     the fit took; None takes the time of its last step.
     """
     numbers, shown = view.numbers, _some(len(view.numbers))
+    description = model.describe()
     picture = projection.of_numbers(model, numbers, view.labels, shown)
     return Summary(
         title=title,
@@ -105,7 +107,7 @@ def summarise(
         columns=_columns(model),
         n_clusters=model.n_clusters_,
         **_search(model, seconds),
-        clusters=_clusters(model, uncertainty),
+        clusters=_clusters(description, uncertainty),
         sure="" if uncertainty is None else str(uncertainty.agreement),
         number=_number(uncertainty),
         tree=tree_on_map(model, picture, level),
@@ -116,7 +118,7 @@ def summarise(
         novel=unusual_rows(model, numbers, view.labels, view.probabilities[:, -1], view.log_density),
         scored={} if label is None else scores(label, view.labels),
         classes=counts.classes(label, view.labels, model.n_clusters_),
-        distributions=counts.distributions(model, numbers, view.labels),
+        distributions=counts.distributions(model, description, numbers, view.labels),
         gaps=counts.gaps(model, numbers, view.labels),
         baseline=kmeans_beside(model, numbers, view.labels, label),
         notes=_notes(model, len(view.numbers)),
@@ -175,8 +177,8 @@ def _columns(model: MAPDP) -> list[dict[str, Any]]:
     ]
 
 
-def _clusters(model: MAPDP, uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
-    stability = [None] * model.n_clusters_ if uncertainty is None else uncertainty.stability.tolist()
+def _clusters(description: Description, uncertainty: Uncertainty | None) -> list[dict[str, Any]]:
+    stability = [None] * len(description) if uncertainty is None else uncertainty.stability.tolist()
     return [
         {
             "number": cluster.number,
@@ -185,7 +187,7 @@ def _clusters(model: MAPDP, uncertainty: Uncertainty | None) -> list[dict[str, A
             "stability": stability[cluster.number],
             "features": [feature._asdict() for feature in cluster.features[:_FEATURES]],
         }
-        for cluster in model.describe()
+        for cluster in description
     ]
 
 

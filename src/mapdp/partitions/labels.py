@@ -50,7 +50,11 @@ def _ties_by_lowest_row(
 def _lowest_row(rows: np.ndarray) -> tuple[float, ...]:
     """Return the first of several rows in the order of their cells; a gap is above all numbers."""
     cells = np.where(np.isnan(rows), np.inf, rows)
-    return tuple(cells[np.lexsort(cells.T[::-1])[0]].tolist())
+    for j in range(cells.shape[1]):
+        if len(cells) == 1:
+            break
+        cells = cells[cells[:, j] == cells[:, j].min()]
+    return tuple(cells[0].tolist())
 
 
 def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:

@@ -6,11 +6,10 @@ import numpy as np
 
 from mapdp.engine.build import build, seated
 from mapdp.engine.gibbs_sweep import draw_parameters, gibbs_sweep
-from mapdp.engine.problem import Problem
+from mapdp.engine.problem import Problem, Walk
 from mapdp.engine.starts import starting_state
 from mapdp.engine.state import EMPTIED, MOVED, grown
 from mapdp.engine.trace import Step
-from mapdp.engine.walk import Walk
 from mapdp.families.base import Family
 from mapdp.families.uncollapsed import Uncollapsed
 from mapdp.partitions.concentration import GammaPrior

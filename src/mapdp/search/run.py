@@ -9,12 +9,11 @@ import numpy as np
 from mapdp.engine.build import build, seated, sort_by_chair
 from mapdp.engine.joint import state_log_joint
 from mapdp.engine.merge import MANY, MergeBuffers, merge_buffers
-from mapdp.engine.problem import Problem
+from mapdp.engine.problem import Problem, Walk
 from mapdp.engine.score import beats, rounding
 from mapdp.engine.state import CHAIRS, EMPTIED, State, for_passes
 from mapdp.engine.sweep import sweep
 from mapdp.engine.trace import Init, Step, StoppedError
-from mapdp.engine.walk import Walk
 from mapdp.partitions.concentration import most_probable_alpha
 from mapdp.partitions.labels import adjusted_rand, by_falling_size, compact
 from mapdp.partitions.process import PitmanYor, Process

@@ -6,9 +6,9 @@ units nor a rotation of the rows change it.
 
 import numpy as np
 
+from mapdp.data.moments import MANY
 from mapdp.families.gaussian.learn_full import conditioned
 from mapdp.partitions.labels import adjusted_rand, compact
-from mapdp.selection.coordinates import MANY
 
 _CENTRES = (3, 6, 9)
 _DIVISIONS = 5  # of the rows around so many centres; most repeat themselves before

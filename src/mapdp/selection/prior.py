@@ -16,7 +16,6 @@ from mapdp.families.base import Clusters, Family
 from mapdp.partitions.concentration import log_density_of
 from mapdp.search.climb import Start, search
 from mapdp.search.run import Found, best_of
-from mapdp.selection.coordinates import rows_to_guess_by
 
 ROUNDS = 5  # of search and learning, at most
 _LEAST_GAIN = 0.05  # nats; a round that gains less is the last one
@@ -33,7 +32,7 @@ class LearningTable(NamedTuple):
         """Return the problem of these rows with a family."""
         X = family.encode(self.numbers)
         model = self.problem.model._replace(family=family, log_hyperprior=0.0)
-        guesses = rows_to_guess_by(family, self.numbers, X)
+        guesses = family.to_guess_by(self.numbers, X)
         return self.problem._replace(X=X, rows_for_guesses=guesses, model=model)
 
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.data.moments import gaps_filled_by_means
+from mapdp.data.moments import MANY, gaps_filled_by_means
 from mapdp.families.base import Family
 from mapdp.partitions.labels import by_falling_size
 from mapdp.search.run import Found, with_all_climbs
-from mapdp.selection.coordinates import MANY
 from mapdp.selection.divisions import divisions
 from mapdp.selection.first_guess import Moments, can_guess, guessed
 from mapdp.selection.prior import (

@@ -12,6 +12,7 @@ from mapdp.data import checks
 from mapdp.data.moments import column_moments
 from mapdp.families.base import SCALE_HINT, Clusters, Parameters
 from mapdp.families.columns import Sums, exact_sums
+from mapdp.families.gaussian.axes import along_own_axes
 from mapdp.families.gaussian.diagonal import DiagonalGaussian
 from mapdp.families.gaussian.full_bank import GaussianBank, GaussianPrior, GaussianScratch
 from mapdp.families.gaussian.learn_full import (
@@ -82,6 +83,10 @@ class Gaussian(Located):
         squared = checks.positive("scale", scale, SCALE_HINT) ** 2
         products = _conditioned(2.0 * centred.T @ centred / len(X))
         return cls(mean, 10.0 / len(X), X.shape[1] + 1.0, squared * products)
+
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return rows in coordinates that do not depend on how the columns were scaled or turned."""
+        return along_own_axes(numbers, self.mean, self.scale)
 
     def scratch(self) -> GaussianScratch:
         """Return room for the residuals of a row."""

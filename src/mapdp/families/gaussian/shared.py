@@ -15,6 +15,7 @@ from mapdp.data.checks import Names
 from mapdp.data.moments import column_moments
 from mapdp.families.base import SCALE_HINT, Clusters, Family, Parameters
 from mapdp.families.columns import Sums, plain_sums
+from mapdp.families.gaussian.axes import along_own_axes
 from mapdp.families.gaussian.diagonal import DiagonalGaussian
 from mapdp.families.gaussian.learn_full import Frame, Scatters, checked_scale, conditioned
 from mapdp.families.gaussian.learn_shared import SharedShape, learned_shape, log_hyperprior
@@ -92,6 +93,10 @@ class SharedGaussian(Family):
     def _spread(self, n_features: int) -> Self:
         mean, step = np.repeat(self.mean, n_features), np.repeat(self.resolution, n_features)
         return type(self)(mean, self.strength, self.shape, self.scale[0, 0] * np.eye(n_features), step)
+
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return rows in coordinates that do not depend on how the columns were scaled or turned."""
+        return along_own_axes(numbers, self.mean, self.scale)
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Map rows so that the common shape is a sphere around the prior mean."""

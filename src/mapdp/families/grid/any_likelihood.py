@@ -63,6 +63,7 @@ class AnyLikelihood(Family):
 
     has_columns = False
     is_whole = True
+    has_words = True
 
     log_density: Callable[[np.ndarray, np.ndarray], np.ndarray]
     parameters: np.ndarray

@@ -23,6 +23,7 @@ class GridFamily(Family):
     Subclasses say what the candidates of a column are, by default, and what density each stands for.
     """
 
+    has_words = True
     columns_type: ClassVar[Any] = GridColumns
     kind: ClassVar[int] = -1  # number of the compiled density
     names: ClassVar[tuple[str, ...]] = ()  # of the parameters

@@ -8,6 +8,7 @@ from scipy.special import gammaln
 
 from mapdp.data import checks
 from mapdp.data.checks import Names
+from mapdp.data.moments import gaps_filled_by_means
 from mapdp.families.base import SCALE_HINT, Clusters, Family, Parameters
 from mapdp.families.columns import Sums, tallied
 from mapdp.families.levels.bernoulli import Bernoulli
@@ -109,6 +110,11 @@ class Multinomial(Family):
     def new_bank(self, capacity: int) -> MultinomialBank:
         """Return the arrays of a bank with `capacity` chairs."""
         return new_multinomial_bank(self.concentration, capacity)
+
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return the roots of each row's shares, whose spread does not depend on how large they are."""
+        filled = gaps_filled_by_means(numbers)
+        return np.sqrt(filled / np.maximum(filled.sum(axis=1, keepdims=True), 1.0))
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """List the counts of each row that are not 0."""

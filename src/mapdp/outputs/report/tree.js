@@ -110,7 +110,8 @@ function drawEnds(svg, ends, right, row, named) {
 
 function drawCut(svg, place, base) {
   const top = tree.heights[tree.heights.length - 1], ticks = [0, 0.04, 0.16, 0.36, 0.64, 1].map((v) => Number((v * top).toPrecision(1)));
-  for (const value of new Set(ticks.filter((v) => v <= top))) {
+  const apart = (v, i, all) => v <= top && (i === 0 || Math.abs(place(v) - place(all[i - 1])) > 36);
+  for (const value of ticks.filter(apart)) {
     svg.append(shape("line", { class: "axis", x1: place(value), x2: place(value), y1: base - 2, y2: base + 3 }));
     svg.append(shape("text", { x: place(value), y: base + 16, "text-anchor": "middle" }, number(value)));
   }

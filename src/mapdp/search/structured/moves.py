@@ -88,16 +88,17 @@ def _settled(run: Any, rows: np.ndarray, parts: np.ndarray) -> Any:
     for _ in range(_PASSES):
         if trial.visit(rows) == 0:
             break
-    while trial.log_joint() > run.log_joint() - _WITHIN_REACH and _merge_quietly(trial):
-        pass
+    log_joint, least = trial.log_joint(), run.log_joint() - _WITHIN_REACH
+    while log_joint > least and (raised := _merge_quietly(trial, log_joint)) is not None:
+        log_joint = raised
     return trial
 
 
-def _merge_quietly(trial: Any) -> bool:
-    """Merge the two clusters of a trial that gain most by it; say whether there were any."""
+def _merge_quietly(trial: Any, log_joint: float) -> float | None:
+    """Merge the two clusters of a trial that gain most by it; return the joint, None where none gain."""
     merged = [trial.with_labels(_merged(trial.labels, a, b)) for a, b in _likely_pairs(trial, _FEW_PAIRS)]
-    best = max(merged, key=lambda one: one.log_joint(), default=trial)
-    if not beats(best.log_joint(), trial.log_joint()):
-        return False
-    trial.take(best)
-    return True
+    joints = [one.log_joint() for one in merged]
+    if not joints or not beats(max(joints), log_joint):
+        return None
+    trial.take(merged[int(np.argmax(joints))])
+    return max(joints)
