@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
@@ -418,6 +419,22 @@ def test_odd_tables_neither_break_nor_explode(name, rng):
     assert model.n_clusters_ <= max(3.0, 2.0 * np.sqrt(len(X)))
 
 
+@pytest.mark.parametrize("value", [3.7, 0.0, -1e13])
+def test_a_number_that_repeats_itself_beside_gaps(value):
+    X = np.full((30, 2), value)
+    X[::4] = np.nan
+    X[1, 0] = np.nan
+    model = MAPDP().fit(X)
+    assert np.isfinite(model.log_joint_)
+    assert_allclose(model.impute(X), value)
+
+
+def test_gaps_of_columns_far_from_zero(rng):
+    X = 1e13 + rng.normal(size=(40, 2))
+    X[3, 0] = np.nan
+    assert abs(MAPDP().fit(X).impute(X)[3, 0] - 1e13) < 10.0
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_a_copy_of_a_column_changes_nothing(noise, rng):
     """Neither do several, in other units, nor copies that differ by less than a tenth of a step."""
@@ -488,8 +505,10 @@ def test_parameters_of_the_model_are_checked(parameters, message):
 
 
 def test_covariances_are_for_measurements():
-    with pytest.raises(ValueError, match="needs a table of numbers without gaps"):
+    with pytest.raises(ValueError, match="needs measurements, with gaps only in rows that lack all"):
         MAPDP(covariance="full").fit([[0.0, 1.0], [1.0, np.nan], [2.5, 0.3]])
+    with pytest.raises(ValueError, match="needs measurements"):
+        MAPDP(covariance="full").fit(pd.DataFrame({"word": list("abca")}))
 
 
 def test_a_family_that_is_given_learns_where_asked():

@@ -162,6 +162,22 @@ def _gaps(rng, n):
     return np.where(rng.random(X.shape) < 0.3, np.nan, X)
 
 
+BLOCK = Product(
+    [
+        (dataclasses.replace(FULL, resolution=[0.5, 0.0, 1.0]), [4, 0, 2]),
+        (Mixed([BERNOULLI.column(2), CATEGORICAL.column(2)]), [1, 3]),
+    ]
+)
+
+
+def _block(rng, n):
+    """Measurements beside levels: some rows lack all of the former, levels are missing one by one."""
+    real, levels = _real(rng, n), np.hstack([_binary(rng, n)[:, :1], _codes(rng, n)[:, :1]])
+    real[rng.random(n) < 0.2] = np.nan
+    levels[rng.random(levels.shape) < 0.3] = np.nan
+    return np.column_stack([real[:, 1], levels[:, 0], real[:, 2], levels[:, 1], real[:, 0]])
+
+
 FAMILIES = [
     Case("diagonal", DIAGONAL, _real),
     Case("full", FULL, _real),
@@ -183,6 +199,7 @@ FAMILIES = [
     Case("rounded spherical", dataclasses.replace(SPHERICAL, resolution=[0.5, 0.0, 1.0]), _real),
     Case("shared", SHARED, _real),
     Case("candidates", ANY, _laplace),
+    Case("block", BLOCK, _block),
 ]
 GRID = Mixed(
     [

@@ -13,7 +13,7 @@ import numpy as np
 
 from mapdp.compiled.jit import inlined, kernel
 from mapdp.engine.state import TRIAL_CAPACITY
-from mapdp.families import Mixed
+from mapdp.families import Mixed, Product
 from mapdp.families.base import Family
 from mapdp.families.levels.family import LevelFamily
 
@@ -140,6 +140,8 @@ def screen(cells, rows, is_level, buffers, promise):
 
 def has_levels(family: Family, n_columns: int) -> np.ndarray:
     """Say of each column whether its numbers only name levels; to cut between two of them means nothing."""
+    if isinstance(family, Product) and family.n_cells == n_columns:
+        return np.concatenate([has_levels(part, part.n_cells) for part, _ in family.parts])
     if not family.has_columns or family.n_features != n_columns:
         return np.zeros(n_columns, dtype=np.bool_)
     return np.array([isinstance(one, LevelFamily) for one in Mixed.of(family).columns])

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from mapdp.compiled.lanes import whole_lanes
-from mapdp.data.moments import has_gaps
+from mapdp.data.checks import Names
 from mapdp.engine.score import score_rows
 from mapdp.engine.state import State, new_workspace, predictive_bank
-from mapdp.families import Mixed
+from mapdp.families import Mixed, Product
 from mapdp.families.base import Bank, Family
 from mapdp.partitions.process import Process
 
@@ -23,9 +23,8 @@ def reduced_scores(
     `weights` are the log probabilities of the chairs of the bank, an empty one last. Rows with gaps are
     scored all at once.
     """
-    if has_gaps(rows) and not (isinstance(family, Mixed) or family.is_whole):
-        families = [family.posterior(bank, k) for k in range(len(weights))]
-        return reduce(_scores_with_gaps(rows, weights, families))
+    if not family.takes_encoded_gaps(rows):
+        return reduce(_scores_with_gaps(rows, bank, family, len(weights)) + weights)
     log_join = np.full(whole_lanes(len(weights)), -np.inf)
     log_join[: len(weights)] = weights
     chairs, work = family.handle(bank), new_workspace(family, 0, rows.shape[1])
@@ -38,21 +37,42 @@ def reduced_scores(
     return np.concatenate(reduced)
 
 
-def _scores_with_gaps(rows: np.ndarray, weights: np.ndarray, chairs: list[Family]) -> np.ndarray:
-    """Return log p(x, chair) for rows with gaps; each chair is given as a family that has learned."""
-    scores = np.empty((len(rows), len(weights)))
-    observed = ~np.isnan(rows)
-    patterns, which = np.unique(observed, axis=0, return_inverse=True)
-    for k, family in enumerate(chairs):
-        if family.has_columns:
-            scores[:, k] = _density(rows, Mixed.of(family))
-            continue
-        for p, seen in enumerate(patterns):
-            some, columns = np.flatnonzero(which.ravel() == p), np.flatnonzero(seen)
-            part = np.ascontiguousarray(rows[np.ix_(some, columns)])
-            among = family.among(columns) if len(columns) else None
-            scores[some, k] = 0.0 if among is None else _density(among.encode(part), among)
-    return scores + weights
+def encoded_for_scores(numbers: np.ndarray, family: Family, names: Names = None) -> np.ndarray:
+    """Return rows as `reduced_scores` wants them: encoded, or cell by cell where gaps forbid that."""
+    if family.takes_gaps(numbers):
+        return family.encode(numbers, names)
+    if not isinstance(family, Product):
+        return Mixed.of(family).encode(numbers, names)
+    cells = Mixed.of(family).encode(numbers, names)
+    return np.hstack([cells[:, list(columns)] for _, columns in family.parts])
+
+
+def _scores_with_gaps(rows: np.ndarray, bank: Bank, family: Family, n_chairs: int) -> np.ndarray:
+    """Return log p(x | chair) for rows with gaps, which are encoded cell by cell."""
+    if isinstance(family, Product):
+        pairs = zip(family.pieces(rows), family.banks(bank), strict=True)
+        return np.sum(
+            [_scores_with_gaps(piece, own, part, n_chairs) for (part, piece), own in pairs], axis=0
+        )
+    chairs = [family.posterior(bank, k) for k in range(n_chairs)]
+    scores = [
+        _density(rows, Mixed.of(one)) if one.has_columns else _density_by_patterns(rows, one)
+        for one in chairs
+    ]
+    return np.array(scores).T
+
+
+def _density_by_patterns(rows: np.ndarray, family: Family) -> np.ndarray:
+    """Return the log density of rows with gaps under a prior whose columns are not independent."""
+    patterns, which = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
+    density = np.zeros(len(rows))
+    for p, seen in enumerate(patterns):
+        some, columns = np.flatnonzero(which.ravel() == p), np.flatnonzero(seen)
+        if len(columns):
+            among = family.among(columns)
+            cells = np.ascontiguousarray(rows[np.ix_(some, columns)])
+            density[some] = _density(among.encode(cells), among)
+    return density
 
 
 def _density(rows: np.ndarray, family: Family) -> np.ndarray:

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapdp.data.columns import Column, Schema
-from mapdp.data.moments import has_gaps
-from mapdp.engine.density import log_sum, reduced_scores
+from mapdp.engine.density import encoded_for_scores, log_sum, reduced_scores
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
 from mapdp.families import LinearRegression, Mixed
@@ -67,9 +66,7 @@ class FittedMixture(NamedTuple):
 
     def encoded(self, numbers: np.ndarray) -> np.ndarray:
         """Turn the numbers of a table into what kernels read."""
-        is_open = has_gaps(numbers) and not self.family.is_whole
-        family = Mixed.of(self.family) if is_open else self.family
-        return family.encode(numbers, self.schema.names())
+        return encoded_for_scores(numbers, self.family, self.schema.names())
 
     def scores(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to log p(x, cluster) of encoded rows; the last column is a new cluster."""
@@ -165,7 +162,8 @@ class FittedMixture(NamedTuple):
             )
         rows = self.encoded(numbers)
         chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
-        found = fills(self.family, self.bank, rows, chances)
+        cells = Mixed.of(self.family).encode(numbers, self.schema.names())
+        found = fills(self.family, self.bank, cells, chances)
         return [
             self._decoded(place, *one) for place, one in enumerate(zip(self._used(), found, strict=True))
         ]

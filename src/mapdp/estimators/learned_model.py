@@ -1,5 +1,6 @@
 """What an estimator's parameters say about learning the model, and the model that a table teaches."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +9,9 @@ from mapdp.data import checks
 from mapdp.data.column_kinds import resolution_of
 from mapdp.data.moments import MANY, distances_from_mean
 from mapdp.estimators.reader import Reading
-from mapdp.families import DiagonalGaussian, Gaussian, SharedGaussian, SphericalGaussian
+from mapdp.families import DiagonalGaussian, Gaussian, Mixed, Product, SharedGaussian, SphericalGaussian
 from mapdp.families.base import Family
-from mapdp.families.for_columns import with_resolution
+from mapdp.families.for_columns import with_block, with_resolution
 from mapdp.search.weighted_rows import RowBlocks
 from mapdp.selection.structure import Structure
 
@@ -26,7 +27,8 @@ WORDS = {
     "shared": "shared covariance",
     "spherical": "spherical clusters",
 }
-_AUTO = ("diagonal", "full", "shared")
+_CORRELATED = ("full", "shared")  # that "auto" tries beside independent columns
+_MEASURED = ("real", "log", "count")  # kinds of columns that may vary together
 _MOST_ROWS = 2000  # that a model is learned from; more rows choose the same one, and take longer
 _DIGITS = 9  # of distances, whose largest is 1 or so; more are rounding
 
@@ -64,23 +66,20 @@ class ModelChoice(NamedTuple):
         """Return a reading with the family to begin with: it has the covariance that was asked for."""
         family = reading.family
         if self.covariance not in ("auto", "diagonal") and self.family is None:
-            _check_measured(self.covariance, reading)
-            family = COVARIANCES[self.covariance].empirical(reading.numbers)
+            block = _measured_block(self.covariance, reading)
+            family = _shaped(self.covariance, reading, block, reading.numbers)
         if self.is_learned and not isinstance(self.family, Family):
             family = with_resolution(family, resolutions(reading))
         return reading if family is reading.family else reading.under(family)
 
     def structures(self, reading: Reading, numbers: np.ndarray) -> list[Structure]:
         """Return the ways to describe a table that are to be tried; priors begin from some of its rows."""
-        has_choice = self.covariance == "auto" and self.family is None and _is_measured(reading)
-        if not has_choice or not 2 <= numbers.shape[1] <= MANY or len(numbers) < 2:
-            return [Structure(name_of(reading.family), reading.family)]
-        steps = resolutions(reading)
-        has_counts = any(reading.schema.columns[j].kind == "count" for j in reading.schema.used)
-        families = {name: COVARIANCES[name].empirical(numbers) for name in _AUTO}
-        if has_counts:  # which are counted where columns are independent, and measured beside others
-            families["diagonal"] = reading.family
-        return [Structure(WORDS[name], with_resolution(family, steps)) for name, family in families.items()]
+        blocks = _blocks(reading, numbers) if self.covariance == "auto" and self.family is None else []
+        families = [_shaped(name, reading, block, numbers) for block in blocks for name in _CORRELATED]
+        if families:
+            families = [_shaped("diagonal", reading, blocks[0], numbers), *families]
+            families = [with_resolution(one, resolutions(reading)) for one in families]
+        return [Structure(name_of(family), family) for family in families or [reading.family]]
 
     def rows_to_learn_from(
         self, numbers: np.ndarray, blocks: RowBlocks | None, rng: np.random.Generator
@@ -107,21 +106,71 @@ def resolutions(reading: Reading) -> np.ndarray:
     )
 
 
-def _is_measured(reading: Reading) -> bool:
-    """Say whether all columns are measurements or counts, without gaps."""
-    kinds = {reading.schema.columns[j].kind for j in reading.schema.used}
-    return kinds <= {"real", "log", "count"} and not reading.has_gaps
+def _kinds(reading: Reading) -> list[str]:
+    return [reading.schema.columns[j].kind for j in reading.schema.used]
 
 
-def _check_measured(covariance: str, reading: Reading) -> None:
-    if not _is_measured(reading):
+def _of_kinds(reading: Reading, kinds: Sequence[str]) -> np.ndarray:
+    """Return the columns of these kinds."""
+    return np.array([j for j, kind in enumerate(_kinds(reading)) if kind in kinds], dtype=np.int64)
+
+
+def _blocks(reading: Reading, numbers: np.ndarray) -> list[np.ndarray]:
+    """Return columns that may vary together: all measurements and counts, and measurements alone.
+
+    Beside others, counts are better counted in some tables and better measured in others.
+    """
+    blocks = [_block(reading, _MEASURED)]
+    if len(blocks[0]) < numbers.shape[1]:
+        blocks.append(_block(reading, ("real", "log")))
+    different = {tuple(block): block for block in blocks}.values()
+    return [one for one in different if 2 <= len(one) <= MANY and _has_rows(numbers[:, one])]
+
+
+def _block(reading: Reading, kinds: Sequence[str]) -> np.ndarray:
+    """Return the columns of some kinds that have their gaps in the same rows: a row has all or none.
+
+    Where not all columns do, these are most of them.
+    """
+    columns = _of_kinds(reading, kinds)
+    if not reading.has_gaps:
+        return columns
+    alike: dict[bytes, list[int]] = {}
+    for j in columns:
+        alike.setdefault(np.packbits(np.isnan(reading.numbers[:, j])).tobytes(), []).append(j)
+    block = np.array(max(alike.values(), key=len, default=[]), dtype=np.int64)
+    return block[:0] if len(block) == reading.numbers.shape[1] else block  # rows without any cell
+
+
+def _has_rows(cells: np.ndarray) -> bool:
+    """Say whether there are rows to see how columns vary together; rows have all of them or none."""
+    return int(np.count_nonzero(~np.isnan(cells[:, 0]))) >= 2
+
+
+def _shaped(name: str, reading: Reading, block: np.ndarray, numbers: np.ndarray) -> Family:
+    """Return a family for a table whose measurements vary as the name of a covariance says."""
+    is_all = len(block) == numbers.shape[1]
+    if name == "diagonal" and (not is_all or "count" in _kinds(reading)):
+        return reading.family  # counts are counted there, and measured beside others
+    kind = COVARIANCES[name]
+    return kind.empirical(numbers) if is_all else with_block(kind, Mixed.of(reading.family), block, numbers)
+
+
+def _measured_block(covariance: str, reading: Reading) -> np.ndarray:
+    """Return the columns that vary together where a covariance is asked for; of mixed tables not counts."""
+    kinds = _MEASURED if set(_kinds(reading)) <= set(_MEASURED) else ("real", "log")
+    block = _block(reading, kinds)
+    if not len(block) or len(block) < len(_of_kinds(reading, kinds)):
         raise ValueError(
-            f"covariance={covariance!r} needs a table of numbers without gaps, got columns of other "
-            "kinds or gaps. Hint: covariance='auto' takes any table; see schema_."
+            f"covariance={covariance!r} needs measurements, with gaps only in rows that lack all of them, "
+            "got others or none. Hint: covariance='auto' takes any table; see schema_."
         )
+    return block
 
 
 def name_of(family: Family) -> str:
     """Return a structure in words."""
     names = {kind: WORDS[name] for name, kind in COVARIANCES.items()}
+    if isinstance(family, Product) and (block := family.parts[0][0]).has_columns is False:
+        return f"{names.get(type(block), type(block).__name__)} of {block.n_features} columns"
     return names.get(type(family), "independent columns" if family.has_columns else type(family).__name__)

@@ -54,7 +54,8 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
     covariance : {"auto", "diagonal", "full", "shared", "spherical"}, default "auto"
         How measurements vary within a cluster: each by itself, with a covariance matrix of its own, with
         one matrix for all clusters and a size of each, or round. "auto" takes the one of the first three
-        with the highest joint, less a quarter of log N for each hyperparameter; see `models_`.
+        with the highest joint, less a quarter of log N for each hyperparameter; see `models_`. Beside other
+        kinds of columns it is about the measurements only.
     prior : {"learned", "paper"} or None, default None
         "learned" puts the hyperparameters where the joint is highest, along with the partition; "paper" has
         the paper's, which expect clusters as wide as the table. None learns where no family is given.

@@ -147,7 +147,8 @@ class MapFit(NamedTuple):
         def searched(problem: Problem, labels: Any) -> selection.Choice:
             return rule(problem, plan if labels is None else plan.begun_with(labels).only_first())
 
-        if self.reading.has_gaps and not self.reading.family.has_columns:
+        family = self.reading.family
+        if not (family.has_columns or family.takes_gaps(self.reading.numbers)):
             choice = search_and_fill(problem, searched)
         else:
             choice = searched(problem, None)

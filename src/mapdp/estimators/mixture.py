@@ -115,8 +115,7 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _rows_without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
         """Return encoded rows, or raise where gaps would have to be filled for their joint."""
         rows = self.mixture_.encoded(numbers)
-        is_open = not self.family_.has_columns and not self.family_.is_whole
-        if is_open and np.isnan(rows).any():
+        if not (self.family_.has_columns or self.family_.takes_gaps(numbers)):
             raise ValueError(
                 f"X must have no gaps for {type(self.family_).__name__}, whose columns are correlated. "
                 "Hint: fill them with impute, and fit a model to that."
@@ -160,7 +159,8 @@ class Mixture(ClusterMixin, BaseEstimator):
         """Explain why each row is where it is: log odds against its second choice, column by column.
 
         Where columns are independent within a cluster, `by_size` and `by_column` add up to `log_odds`. A
-        full-covariance `Gaussian` sees columns together: there each is judged by itself.
+        full-covariance `Gaussian`, also beside other columns of a mixed table, sees columns together: there
+        each is judged by itself.
 
         Examples
         --------

@@ -8,7 +8,7 @@ import numpy as np
 from mapdp.data.columns import Schema
 from mapdp.data.frames import Raw
 from mapdp.data.moments import gaps_filled_by_means, has_gaps
-from mapdp.families import DiagonalGaussian, Mixed
+from mapdp.families import DiagonalGaussian, Mixed, Product
 from mapdp.families.base import Family
 from mapdp.families.for_columns import family_for
 from mapdp.search.weighted_rows import RowBlocks
@@ -26,7 +26,8 @@ class Reading(NamedTuple):
 
     def under(self, family: Family) -> "Reading":
         """Return the same table under another family for the same columns."""
-        rows = self.numbers if self.has_gaps and not family.has_columns else family.encode(self.numbers)
+        is_open = not (family.has_columns or family.takes_gaps(self.numbers))
+        rows = self.numbers if is_open else family.encode(self.numbers)
         return self._replace(family=family, rows=rows)
 
     def log_units_of(self, blocks: RowBlocks | None) -> float:
@@ -60,6 +61,9 @@ class TableReader(NamedTuple):
             family = Mixed.of(family) if gaps or counted is not None else family
         elif family.is_whole:
             family, gaps = family.fitting(numbers), False  # it says itself what a gap means
+        elif isinstance(family, Product) and (gaps or counted is not None):
+            family = family.for_gaps()
+            _check_takes_gaps(family, numbers)
         elif gaps:
             self._check_fills_gaps(family)
             return Reading(schema, family, numbers, numbers, gaps, schema.log_units(numbers))
@@ -105,3 +109,11 @@ class TableReader(NamedTuple):
                 f"X has gaps, and the columns of {type(family).__name__} are not independent. "
                 "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
             )
+
+
+def _check_takes_gaps(family: Product, numbers: np.ndarray) -> None:
+    if not family.takes_gaps(numbers):
+        raise ValueError(
+            "X has gaps in columns of a Product that are not independent, beside others of them. "
+            "Hint: fill them first (MAPDP(...).impute), or name these columns in a part such as Mixed."
+        )

@@ -12,7 +12,6 @@ from sklearn.utils.validation import _num_samples
 
 from mapdp.data import checks
 from mapdp.data.frames import joined
-from mapdp.data.moments import has_gaps
 from mapdp.engine.block_tasks import BlockModel, ClusterStats, merged
 from mapdp.engine.in_threads import assign
 from mapdp.engine.state import predictive_bank
@@ -20,7 +19,6 @@ from mapdp.engine.stream import faded, scaled, seat_batch, together
 from mapdp.estimators.block_fit import guesses_for
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.mixture import Mixture
-from mapdp.families import Mixed
 from mapdp.families.slots import slots_of
 from mapdp.search.block_splits import parts_of
 
@@ -166,9 +164,9 @@ class StreamMixin(Mixture):
     def _encoded_batch(self, X: Any) -> tuple[np.ndarray, float]:
         """Return the rows of a batch as kernels read them, and what units add to their log density."""
         numbers = self.numbers_of(X)
-        if has_gaps(numbers) and not isinstance(self.family_, Mixed):
+        if not self.family_.takes_gaps(numbers):
             raise ValueError(
-                "this batch has gaps, and the rows that the stream began with had none. "
+                "this batch has gaps where the rows that the stream began with had none. "
                 "Hint: fill them with impute, or begin with rows that have some."
             )
         rows = np.ascontiguousarray(self.mixture_.encoded(numbers))

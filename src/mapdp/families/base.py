@@ -13,7 +13,7 @@ from mapdp.compiled.jit import kernel
 from mapdp.compiled.lanes import LANES, whole_lanes
 from mapdp.data import checks
 from mapdp.data.checks import Names
-from mapdp.data.moments import gaps_filled_by_means
+from mapdp.data.moments import gaps_filled_by_means, has_gaps
 from mapdp.families import verbs
 from mapdp.families.columns import Sums, new_columns, sums_of
 
@@ -60,6 +60,14 @@ class Family:
     def fitting(self, X: np.ndarray) -> Self:
         """Return this family with what it has to know of the rows it will encode; it is the same model."""
         return self
+
+    def takes_gaps(self, X: np.ndarray) -> bool:
+        """Say whether rows of the table, with the gaps they have, are described by the cells they have."""
+        return self.is_whole or not has_gaps(X)
+
+    def takes_encoded_gaps(self, rows: np.ndarray) -> bool:
+        """Say the same of rows that are encoded."""
+        return self.takes_gaps(rows)
 
     @property
     def n_described(self) -> int:

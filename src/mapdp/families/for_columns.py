@@ -18,6 +18,7 @@ from mapdp.families.levels.bernoulli import Bernoulli
 from mapdp.families.levels.categorical import Categorical
 from mapdp.families.levels.ordered import Ordered
 from mapdp.families.mixed import Mixed
+from mapdp.families.product import Product
 
 FAMILIES: dict[str, type[Family]] = {
     "real": DiagonalGaussian,
@@ -48,7 +49,19 @@ def with_resolution(family: Any, steps: np.ndarray) -> Any:
     if isinstance(family, Mixed):
         columns = [with_resolution(one, steps[[j]]) for j, one in enumerate(family.columns)]
         return Mixed(columns)
+    if isinstance(family, Product):
+        return Product([(with_resolution(part, steps[list(some)]), some) for part, some in family.parts])
     return dataclasses.replace(family, resolution=steps) if hasattr(family, "resolution") else family
+
+
+def with_block(kind: type[Family], family: Mixed, columns: np.ndarray, numbers: np.ndarray) -> Product:
+    """Return a family in which these columns depend on each other as `kind` says; rows lack all or none."""
+    cells = numbers[:, columns]
+    block = kind.empirical(cells[~np.isnan(cells[:, 0])])
+    others = np.setdiff1d(np.arange(family.n_features), columns)
+    return Product(
+        [(block, columns.tolist()), (Mixed([family.columns[j] for j in others]), others.tolist())]
+    )
 
 
 def _family_of(column: Column, cells: np.ndarray, scale: float) -> Family:

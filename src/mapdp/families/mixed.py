@@ -112,6 +112,10 @@ class Mixed(Family):
             )
         return self
 
+    def takes_gaps(self, X: np.ndarray) -> bool:
+        """Say that any cell may be missing."""
+        return True
+
     def column(self, j: int) -> Family:
         """Return the family of column j."""
         return self.columns[j]
@@ -223,7 +227,7 @@ class Mixed(Family):
 def _encoded(column: Family, cells: np.ndarray, names: Names) -> np.ndarray:
     """Return a column's cells as the verbs want them, gaps as they are."""
     gaps = np.isnan(cells)
-    harmless = column.decode(np.zeros((1, 1)))
+    harmless = column.decode(column.origin[None])
     return np.where(gaps, np.nan, column.encode(np.where(gaps, harmless, cells), names))[:, 0]
 
 

@@ -1,37 +1,26 @@
 """Clusters whose columns are of several kinds: a family for each, independent within a cluster.
 
 Two banks side by side are a bank: every verb goes to the left and to the right. More than two families
-are pairs of pairs.
+are pairs of pairs. A row that has no cell of a part adds nothing to it; cells of a `Mixed` part may be
+missing one by one.
 """
 
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mapdp.compiled.handles import Handle, handle
 from mapdp.data.checks import Names
-from mapdp.families import verbs
-from mapdp.families.base import Bank, Family, Parameters
+from mapdp.data.moments import has_gaps
+from mapdp.families.base import Bank, Clusters, Family, Parameters
 from mapdp.families.columns import Sums, side_by_side
-from mapdp.families.mixed import clear, log_marginal, pour, refresh
+from mapdp.families.mixed import Mixed
 from mapdp.families.pairs import paired, rows_side_by_side, written_banks, written_scratch
-
-
-class ProductPrior(NamedTuple):
-    """Where the right bank's columns begin."""
-
-    split: int
-
-
-class ProductBank(NamedTuple):
-    """The statistics of all chairs: a bank for the first columns, a bank for the rest."""
-
-    prior: ProductPrior
-    left: Any
-    right: Any
+from mapdp.families.product_bank import ProductBank, ProductPrior
+from mapdp.families.slots import copy_slots
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,6 +87,25 @@ class Product(Family):
         """Return the number of cells of an encoded row."""
         return sum(part.n_cells for part, _ in self.parts)
 
+    def takes_gaps(self, X: np.ndarray) -> bool:
+        """Say whether rows with gaps have all cells of a part, or none, where its columns depend."""
+        return self.is_whole or all(_takes(part, X[:, list(columns)]) for part, columns in self.parts)
+
+    def takes_encoded_gaps(self, rows: np.ndarray) -> bool:
+        """Say the same of rows that are encoded."""
+        return self.is_whole or all(_takes(part, piece) for part, piece in self.pieces(rows))
+
+    def pieces(self, rows: np.ndarray) -> list[tuple[Family, np.ndarray]]:
+        """Return the cells of encoded rows that each part describes."""
+        ends = np.cumsum([part.n_cells for part, _ in self.parts])[:-1]
+        families = [part for part, _ in self.parts]
+        return list(zip(families, np.split(rows, ends, axis=1), strict=True))
+
+    def for_gaps(self) -> Self:
+        """Return the same model with parts whose columns are independent as `Mixed`."""
+        parts = [(Mixed.of(part) if part.has_columns else part, columns) for part, columns in self.parts]
+        return dataclasses.replace(self, parts=parts)
+
     def column(self, j: int) -> Family:
         """Return the family of column j."""
         part, columns = next((part, columns) for part, columns in self.parts if j in columns)
@@ -117,13 +125,13 @@ class Product(Family):
 
     def written(self, bank: Bank) -> Any:
         """Return the bank with handles of the parts' banks."""
-        banks = self._banks(bank)
+        banks = self.banks(bank)
         if len(banks) == 1:
             return self.parts[0][0].written(bank)
         leaves = [part.handle(own) for (part, _), own in zip(self.parts, banks, strict=True)]
         return written_banks(bank, leaves)
 
-    def _banks(self, bank: Bank) -> list[Bank]:
+    def banks(self, bank: Bank) -> list[Bank]:
         """Return the bank of each part."""
         banks = []
         for _ in self.parts[:-1]:
@@ -142,15 +150,31 @@ class Product(Family):
 
     def _encoded(self, X: np.ndarray, names: Names, part: Family, columns: Sequence[int]) -> np.ndarray:
         labels = range(X.shape[1]) if names is None else names
-        return part.encode(X[:, list(columns)], [labels[j] for j in columns]).astype(np.float64)
+        cells, named = X[:, list(columns)], [labels[j] for j in columns]
+        if part.takes_gaps(cells):
+            return part.encode(cells, named).astype(np.float64)
+        seen = _has_cells(cells)
+        rows = np.full((len(X), part.n_cells), np.nan)
+        rows[seen] = part.encode(cells[seen], named)
+        return rows
 
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Put the parts' columns back where they came from."""
-        pieces = np.split(X, np.cumsum([part.n_cells for part, _ in self.parts])[:-1], axis=1)
-        out = np.empty(X.shape)
-        for (part, columns), piece in zip(self.parts, pieces, strict=True):
-            out[:, list(columns)] = part.decode(piece)
+        out = np.empty((len(X), self.n_features))
+        for (part, columns), (_, piece) in zip(self.parts, self.pieces(X), strict=True):
+            gaps = np.isnan(piece)
+            out[:, list(columns)] = part.decode(np.where(gaps, 0.0, piece))
+            if gaps.any():
+                out[:, list(columns)] = np.where(gaps, np.nan, out[:, list(columns)])
         return out
+
+    def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
+        """Return rows as numbers without gaps, part by part."""
+        if self.is_whole:
+            return super().to_guess_by(numbers, encoded)
+        pairs = zip(self.parts, self.pieces(encoded), strict=True)
+        parts = [part.to_guess_by(numbers[:, list(some)], own) for (part, some), (_, own) in pairs]
+        return np.ascontiguousarray(np.hstack(parts))
 
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
@@ -165,15 +189,38 @@ class Product(Family):
 
     def posterior(self, bank: Bank, k: int) -> Self:
         """Return the family whose prior is the posterior of chair k."""
-        pairs = zip(self.parts, self._banks(bank), strict=True)
+        pairs = zip(self.parts, self.banks(bank), strict=True)
         parts = [(part.posterior(own, k), columns) for (part, columns), own in pairs]
         return dataclasses.replace(self, parts=parts)
 
     def sums(self, bank: Bank, k: int) -> Sums:
         """Return the statistics of chair k, column by column."""
-        pairs = zip(self.parts, self._banks(bank), strict=True)
+        pairs = zip(self.parts, self.banks(bank), strict=True)
         found = [(np.array(columns), part.sums(own, k)) for (part, columns), own in pairs]
         return side_by_side(found, self.n_features)
+
+    def _by_part(self, clusters: Clusters) -> list[tuple[Family, Clusters]]:
+        """Return what each part learns from: rows that have its cells, and clusters that have such rows."""
+        pairs = zip(self.pieces(clusters.rows), self.banks(clusters.bank), strict=True)
+        return [
+            (part, _with_cells(part, clusters._replace(bank=own, rows=piece)))
+            for (part, piece), own in pairs
+        ]
+
+    def learned(self, clusters: Clusters, least_gain: float) -> Self:
+        """Return the family with the highest joint of these clusters; parts learn by themselves."""
+        learned = [part.learned(own, least_gain) for part, own in self._by_part(clusters)]
+        parts = [(part, columns) for part, (_, columns) in zip(learned, self.parts, strict=True)]
+        return dataclasses.replace(self, parts=parts)
+
+    def log_hyperprior(self, clusters: Clusters) -> float:
+        """Return the log density of all parts' hyperparameters."""
+        return sum(part.log_hyperprior(own) for part, own in self._by_part(clusters))
+
+    @property
+    def n_learned(self) -> int:
+        """Return the number of hyperparameters that are learned."""
+        return sum(part.n_learned for part, _ in self.parts)
 
     def summary(self) -> dict[str, Any]:
         """Return the summary of each part, under its columns."""
@@ -195,33 +242,22 @@ class Product(Family):
         return rows_side_by_side([part for part, _ in self.parts], parameters, rng)
 
 
-verbs.clear.on(ProductBank)(clear)
-verbs.refresh.on(ProductBank)(refresh)
-verbs.pour.on(ProductBank)(pour)
-verbs.log_marginal.on(ProductBank)(log_marginal)
+def _has_cells(cells: np.ndarray) -> np.ndarray:
+    """Say of each row whether it has a cell that is no gap."""
+    return ~np.isnan(cells).all(axis=1)
 
 
-@verbs.insert.on(ProductBank)
-def insert(bank, k, x, scratch):
-    verbs.insert(bank.left, k, x[: bank.prior.split], scratch[0])
-    verbs.insert(bank.right, k, x[bank.prior.split :], scratch[1])
+def _takes(part: Family, cells: np.ndarray) -> bool:
+    """Say whether a part describes rows with these gaps."""
+    return part.takes_gaps(cells) or part.takes_gaps(cells[_has_cells(cells)])
 
 
-@verbs.remove.on(ProductBank)
-def remove(bank, k, x, scratch):
-    verbs.remove(bank.left, k, x[: bank.prior.split], scratch[0])
-    verbs.remove(bank.right, k, x[bank.prior.split :], scratch[1])
-
-
-@verbs.log_predictive.on(ProductBank)
-def log_predictive(bank, x, n_chairs, scores, scratch):
-    split = bank.prior.split
-    verbs.log_predictive(bank.left, x[:split], n_chairs, scores, scratch[0])
-    verbs.log_predictive(bank.right, x[split:], n_chairs, scores, scratch[1])
-
-
-@verbs.log_leave_one_out.on(ProductBank)
-def log_leave_one_out(bank, k, x, scratch):
-    split = bank.prior.split
-    left = verbs.log_leave_one_out(bank.left, k, x[:split], scratch[0])
-    return left + verbs.log_leave_one_out(bank.right, k, x[split:], scratch[1])
+def _with_cells(part: Family, clusters: Clusters) -> Clusters:
+    """Return the clusters that have rows with cells of a part, and those rows."""
+    if part.has_columns or not has_gaps(clusters.rows):
+        return clusters
+    seen = _has_cells(clusters.rows)
+    chairs, labels = np.unique(clusters.labels[seen], return_inverse=True)
+    bank = part.bank(len(chairs))
+    copy_slots(clusters.bank, bank, chairs)
+    return Clusters(bank, len(chairs), clusters.rows[seen], labels.ravel().astype(np.int32))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mapdp.families import Product
 from mapdp.families.base import Bank, Family
 
 
@@ -21,6 +22,8 @@ class Fill(NamedTuple):
 
 def fills(family: Family, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
     """Return what belongs in the gaps of each column; chances are (N, K), without a new cluster."""
+    if isinstance(family, Product):
+        return _fills_of_parts(family, bank, rows, chances)
     posteriors = [family.posterior(bank, k) for k in range(chances.shape[1])]
     if not family.has_columns:
         return _correlated(posteriors, rows, chances)
@@ -29,6 +32,14 @@ def fills(family: Family, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> 
         _fill([one.column(j).summary() for one in posteriors], missing, chances[missing])
         for j, missing in enumerate(gaps)
     ]
+
+
+def _fills_of_parts(family: Product, bank: Bank, rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
+    """Return what belongs in the gaps of each column, of which each part fills its own."""
+    found: dict[int, Fill] = {}
+    for (part, columns), own in zip(family.parts, family.banks(bank), strict=True):
+        found.update(zip(columns, fills(part, own, rows[:, list(columns)], chances), strict=True))
+    return [found[j] for j in range(family.n_features)]
 
 
 def _fill(summaries: list[dict[str, Any]], rows: np.ndarray, chances: np.ndarray) -> Fill:

@@ -93,7 +93,8 @@ def _check_family(family: Family, schema: Schema) -> None:
     _require(np.shape(family.origin) == (family.n_cells,), "its family has no origin")
     heights = sum(len(w) * len(levels) for levels, w in _curves(family))
     _require(heights <= _MOST_HEIGHTS, "its ordered columns have too many levels")
-    for place, j in enumerate(schema.used if family.has_columns else ()):
+    has_levels = family.has_columns or isinstance(family, Product)
+    for place, j in enumerate(schema.used if has_levels else ()):
         _check_levels(family.column(place), schema.columns[j])
 
 
@@ -150,9 +151,10 @@ def _stored(tensors: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -
 def _check_counts(mixture: FittedMixture) -> None:
     """Raise unless clusters have seen as many rows as they have; fewer cells, where there are gaps."""
     most, trouble = mixture.sizes * (1.0 + _ROUNDING), "its sizes are not those of its clusters"
+    may_lack = isinstance(mixture.family, Product)  # rows may lack all cells of a part
     for n in _counts(mixture.bank):
         seen = n[..., : mixture.n_clusters]
-        least = mixture.sizes * (1.0 - _ROUNDING) if n.ndim == 1 else 0.0
+        least = mixture.sizes * (1.0 - _ROUNDING) if n.ndim == 1 and not may_lack else 0.0
         _require((seen >= least).all() and (seen <= most).all(), trouble)
 
 
@@ -231,7 +233,8 @@ def _check_rows(rows: np.ndarray, n_rows: int, family: Family) -> None:
     if family.is_whole:
         _require(np.isfinite(rows).all(), "its rows are not finite")
         return
-    cells = np.where(np.isnan(rows), 0.0, rows) if family.has_columns else rows
+    takes_gaps = family.has_columns or family.takes_encoded_gaps(rows)
+    cells = np.where(np.isnan(rows), 0.0, rows) if takes_gaps else rows
     again = family.encode(family.decode(cells))
     _require(np.allclose(again, cells, rtol=1e-6, atol=1e-6), "its rows are not the family's")
 

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from mapdp.data.frames import is_gap
 from mapdp.data.known_labels import known_labels
 from mapdp.data.matrices import without_mask
-from mapdp.data.moments import gaps_filled_by_means, has_gaps
+from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated
 from mapdp.engine.problem import Problem
 from mapdp.families import Blocks
@@ -148,7 +148,7 @@ def _components(names: np.ndarray, labels: np.ndarray, called: np.ndarray) -> tu
 def of_blocks(problem: Problem, blocks: RowBlocks) -> Problem:
     """Return the problem whose rows are blocks; a family whose columns are independent must be `Mixed`."""
     X, model = np.ascontiguousarray(problem.X[blocks.rows]), problem.model
-    if not model.family.has_columns and has_gaps(X):
+    if not (model.family.has_columns or model.family.takes_encoded_gaps(X)):
         raise ValueError(
             f"gaps beside weights, groups or known labels need independent columns, got "
             f"{type(model.family).__name__}. Hint: fill the gaps first, or use DiagonalGaussian."

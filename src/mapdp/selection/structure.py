@@ -64,10 +64,10 @@ class Models(list):
 
     def __str__(self) -> str:
         lines = [
-            f"{'structure':24s} {'clusters':>8s} {'log joint':>12s} {'penalised':>12s} {'seconds':>8s}"
+            f"{'structure':32s} {'clusters':>8s} {'log joint':>12s} {'penalised':>12s} {'seconds':>8s}"
         ]
         lines += [
-            f"{one.structure:24s} {one.n_clusters:8d} {one.log_joint:12.1f} {one.penalised:12.1f} "
+            f"{one.structure:32s} {one.n_clusters:8d} {one.log_joint:12.1f} {one.penalised:12.1f} "
             f"{one.seconds:8.2f}"
             for one in self
         ]

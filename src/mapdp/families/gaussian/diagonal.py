@@ -129,14 +129,16 @@ class DiagonalGaussian(Located):
 
     def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
         """Return the family with the highest joint of these clusters; columns share strength and shape."""
-        cells = learning.Cells.of(chairs, self.blur)
+        cells = self._cells(chairs)
         mean, strength, shape, rate = learning.learned_normal_gamma(self._theta, cells, least_gain)
         return type(self)(self.mean + mean, strength, shape, rate, self.resolution)
 
     def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
         """Return the log density of the hyperparameters beside the whole table."""
-        pooled = learning.Cells.of(chairs, self.blur).pooled()
-        return learning.log_hyperprior(self._theta, *pooled)
+        return learning.log_hyperprior(self._theta, *self._cells(chairs).pooled())
+
+    def _cells(self, chairs: Sequence[Sums]) -> learning.Cells:
+        return learning.Cells.of(chairs, self.blur).without_rounding(self.mean)
 
     @property
     def _theta(self) -> learning.NormalGamma:

@@ -172,7 +172,7 @@ def refresh(bank, k):
     fall = bank.power[k] * log_det_of(bank.wider, k) - 0.5 * dof * log_det
     bank.constant[k] = _level(strength, dof, d) - fall
     bank.constant_without[k] = 0.0
-    if n > 1.0:
+    if n >= 1.0:
         rise = 0.5 * (dof - 1.0) * log_det_of(bank.narrower, k) - 0.5 * dof * log_det
         bank.constant_without[k] = _level(strength - 1.0, dof - 1.0, d) + rise
 

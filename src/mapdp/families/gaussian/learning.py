@@ -73,6 +73,13 @@ class Cells(NamedTuple):
         squares = np.maximum(second - total * mean + second_lost, 0.0)
         return cls(n, mean, squares + 2.0 * n * blur)
 
+    def without_rounding(self, origin: np.ndarray) -> "Cells":
+        """Return the same with 0 where cells differ from the origin by no more than its rounding."""
+        rounding = 8.0 * np.finfo(np.float64).eps * np.abs(origin)
+        mean = np.where(np.abs(self.mean) > rounding, self.mean, 0.0)
+        squares = np.where(self.squares > self.n * rounding**2, self.squares, 0.0)
+        return Cells(self.n, mean, squares)
+
     def pooled(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column over all clusters; a variance of 0 is taken as 1."""
         n = np.maximum(self.n.sum(axis=0), 1e-12)
@@ -212,9 +219,10 @@ def highest(
 def learned_normal_gamma(theta: NormalGamma, cells: Cells, least_gain: float) -> NormalGamma:
     """Return the hyperparameters that make joint and hyperprior highest, or are on the way there."""
     mean, variance = cells.pooled()
-    return climbed(
+    best = climbed(
         theta,
         lambda theta: em_step(theta, cells, mean, variance),
         lambda theta: log_marginal(theta, cells) + log_hyperprior(theta, mean, variance),
         least_gain,
     )
+    return best._replace(rate=np.maximum(best.rate, THINNEST * best.shape * variance))
