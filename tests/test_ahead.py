@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from mapdp import MAPDP
@@ -91,7 +93,9 @@ def test_a_fit_names_the_families_that_it_tries_late(monkeypatch, rng):
     monkeypatch.setattr(map_fit, "compile_ahead", named.append)
     MAPDP().fit(rng.normal(size=(20, 2)))
     MAPDP(prior="paper").fit(rng.normal(size=(20, 2)))
-    assert named == [("Gaussian", "SharedGaussian")]
+    words = np.array(["a", "b"])[rng.integers(2, size=20)]
+    MAPDP().fit(pd.DataFrame({"x": rng.normal(size=20), "y": rng.normal(size=20), "word": words}))
+    assert named == [("Gaussian", "SharedGaussian")] * 2
 
 
 COMPILING = """

@@ -76,7 +76,7 @@ class MapFit(NamedTuple):
         problem = self._problem_to_learn_from(some)
         table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
         structures = self.model_choice.structures(self.reading, table.numbers)
-        compile_ahead(tuple(type(structure.family).__name__ for structure in structures[1:]))
+        compile_ahead(tuple(dict.fromkeys(structure.shape.__name__ for structure in structures[1:])))
         init = self.settings.init_of_sample(some, len(numbers))
         in_order = np.arange(len(some), dtype=np.int32)
         first = search(problem, self.settings.search, Start(init, in_order, rng))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.data.moments import MANY, gaps_filled_by_means
+from mapdp.families import Product
 from mapdp.families.base import Family
 from mapdp.partitions.labels import by_falling_size
 from mapdp.search.run import Found, with_all_climbs
@@ -37,6 +38,11 @@ class Structure(NamedTuple):
 
     name: str  # in words, as in "full covariance"
     family: Family  # with the prior that learning begins from
+
+    @property
+    def shape(self) -> type[Family]:
+        """Return the family of the measurements, which may be part of a larger one."""
+        return type(self.family.parts[0][0] if isinstance(self.family, Product) else self.family)
 
 
 class TriedModel(NamedTuple):
