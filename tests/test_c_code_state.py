@@ -220,7 +220,8 @@ def test_cells_of_dates_and_times_hold_what_the_readme_says(tmp_path):
             "paid": group == 1,
         }
     )
-    model = mapdp.MAPDP(alpha=1.0, columns={"clock": "time", "took": "real"}, n_init=1).fit(frame)
+    kinds = {"clock": "time", "took": "real"}
+    model = mapdp.MAPDP(alpha=1.0, columns=kinds, covariance="diagonal", n_init=1).fit(frame)
     found = run(compiled(exported(model, tmp_path)), as_the_readme_says(frame, tmp_path))
     assert np.array_equal(found[:, 0], model.predict(frame))
     assert np.allclose(found[:, 1], model.score_samples(frame), rtol=1e-9)

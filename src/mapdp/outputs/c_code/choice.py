@@ -123,7 +123,12 @@ def kinds_of(mixture: FittedMixture, precision: str, learn: bool) -> list[Kind]:
         return [sphere(family, mixture.bank, chairs, learn)]
     if isinstance(family, Gaussian):
         return [full(family, mixture.bank, chairs, learn)]
-    if isinstance(family, Product) or not family.has_columns:
+    if isinstance(family, Product):
+        raise ValueError(
+            "columns that vary together beside others cannot be exported as C. "
+            "Hint: fit with covariance='diagonal'."
+        )
+    if not family.has_columns:
         raise _cannot(type(family).__name__)
     parts = {type(part): part for part in _parts(mixture)}
     for kind, part in parts.items():
