@@ -272,7 +272,7 @@ def test_every_kind_of_step_counts_against_the_budget(monkeypatch):
     rising = iter(range(10**6))
     monkeypatch.setattr(run, "visit", lambda rows: 1)
     monkeypatch.setattr(run, "log_joint", lambda state=None: float(next(rising)))  # as if it rose for ever
-    monkeypatch.setattr(settling, "_lead", lambda run, rows: np.zeros(len(rows)))
+    monkeypatch.setattr(run, "leads", lambda rows: np.zeros(len(rows)))
     settling.visit_border(run, np.arange(2, dtype=np.int32), 10**9)
     assert len(run.trace) == 31  # the start, and 3 sweeps of 20 rows as 30 visits of two
     assert not settling.settle(run)

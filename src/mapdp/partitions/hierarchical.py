@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
+from mapdp.compiled.special import log_rising
 from mapdp.data import checks
 from mapdp.partitions.concentration import AlphaPrior
 
@@ -110,10 +111,11 @@ class HierarchicalProcess:
         self, sizes: np.ndarray, totals: np.ndarray, concentration: np.ndarray, dish_tables: np.ndarray
     ) -> float:
         """Return the log weight of rows that join tables and tables that choose dishes."""
-        joined = gammaln(sizes).sum() - (gammaln(concentration + totals) - gammaln(concentration)).sum()
         served = dish_tables[dish_tables > 0]
         ordered = len(served) * np.log(self.gamma) + gammaln(served).sum()
-        return joined + ordered - (gammaln(self.gamma + served.sum()) - gammaln(self.gamma))
+        concentrations = np.append(concentration, self.gamma)
+        log_norm = log_rising(concentrations, np.append(totals, served.sum()).astype(np.float64)).sum()
+        return float(gammaln(sizes).sum() + ordered - log_norm)
 
     def log_weights(self, counts: Counts) -> np.ndarray:
         """Return the log probability of each dish for the next row of each restaurant, a new dish last.
