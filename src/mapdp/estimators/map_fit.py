@@ -7,7 +7,7 @@ import numpy as np
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated
 from mapdp.engine.problem import LARGE, Budget, Problem
-from mapdp.engine.state import predictive_bank
+from mapdp.engine.state import State, predictive_bank
 from mapdp.estimators.ahead import compile_ahead
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
@@ -15,6 +15,7 @@ from mapdp.estimators.reader import Reading
 from mapdp.estimators.settings import Settings, generator
 from mapdp.families import Mixed
 from mapdp.families.base import Family
+from mapdp.partitions.labels import by_falling_size
 from mapdp.search.climb import SAMPLE, Start, joined_by_all, search, while_better
 from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
@@ -164,12 +165,23 @@ class MapFit(NamedTuple):
         init = self.settings.init
         return init if self.blocks is None or isinstance(init, str) else self.blocks.of_blocks(init)
 
+    def _numbered(self, best: Found) -> State:
+        """Number clusters of equal size by their lowest row, also where columns are encoded together."""
+        family, rows, numbers = self.reading.family, self.reading.rows, self.reading.numbers
+        if family.has_columns or not family.takes_gaps(numbers):
+            return best.state
+        labels = by_falling_size(best.state.labels, numbers)
+        if np.array_equal(labels, best.state.labels):
+            return best.state
+        return seated(rows, labels, family, best.process, self.budget.n_threads)
+
     def kept(self, best: Found) -> Kept:
         """Return the mixture that an outcome is; rows that count for nothing are given a cluster last."""
         reading, blocks = self.reading, self.blocks
         schema, family, rows = reading.schema, reading.family, reading.rows
         if blocks is None:
-            return Kept(FittedMixture.of(schema, family, best.process, best.state), best.state.labels)
+            state = self._numbered(best)
+            return Kept(FittedMixture.of(schema, family, best.process, state), state.labels)
         found = by_rows(best, self.problem(), rows, blocks)
         bank = predictive_bank(found.bank, family, len(found.sizes))
         mixture = FittedMixture(schema, family, best.process.counted_as(None), bank, found.sizes)
