@@ -20,6 +20,7 @@ import mapdp
 from mapdp import MAPDP
 from mapdp.data.blocks import ArrayBlocks
 from mapdp.data.first_look import look_at
+from mapdp.estimators import block_fit
 
 ROWS = 700
 
@@ -302,3 +303,17 @@ class TestBadInput:
             mapdp.in_blocks([[1.0]])
         with pytest.raises(ValueError, match="rows"):
             mapdp.in_blocks(np.zeros((3, 2)), rows=0)
+
+
+def test_gaps_that_the_sample_does_not_show(tmp_path, monkeypatch):
+    """Where rows of the sample lack all measurements or none, others may lack some of them."""
+    rng = np.random.default_rng(2)
+    z = np.arange(4000) % 2
+    a = rng.normal(8.0 * z)
+    words = np.array(["x", "y"])[z]
+    frame = pandas.DataFrame({"a": a, "b": a + rng.normal(0.0, 0.3, 4000), "word": words})
+    frame.loc[::7, ["a", "b"]] = np.nan
+    frame.loc[[3001, 3105, 3503], "a"] = np.nan
+    monkeypatch.setattr(block_fit, "SAMPLE", 1000)
+    model = MAPDP().fit(dataset_of(frame, tmp_path))
+    assert model.log_joint_ == pytest.approx(model.log_joint_of(frame, model.labels_), rel=1e-9)

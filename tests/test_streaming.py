@@ -106,6 +106,22 @@ def test_nothing_that_is_kept_grows_with_the_stream():
     assert len(pickle.dumps(model)) < 1.05 * early
 
 
+@pytest.mark.parametrize("half_life", [None, 2000.0])
+def test_a_stream_that_was_saved_goes_on(half_life, tmp_path):
+    rng = np.random.default_rng(6)
+    model = MAPDP()
+    for _ in range(12):
+        model.partial_fit(batch(1000, rng)[0], half_life=half_life)
+    mapdp.save(model, tmp_path / "kept.mapdp")
+    more = batch(500, rng)[0]
+    loaded = mapdp.load(tmp_path / "kept.mapdp")
+    np.testing.assert_array_equal(loaded.predict_proba(more), model.predict_proba(more))
+    assert loaded.partial_fit(more, half_life=half_life).n_rows_seen_ == 12_500
+    assert not hasattr(loaded.fit(more), "n_rows_seen_")
+    mapdp.save(loaded, tmp_path / "kept.mapdp")
+    np.testing.assert_array_equal(mapdp.load(tmp_path / "kept.mapdp").labels_, loaded.labels_)
+
+
 def test_a_fitted_model_and_a_saved_one_go_on_alike(tmp_path):
     rng = np.random.default_rng(5)
     model = MAPDP().fit(batch(6000, rng)[0])

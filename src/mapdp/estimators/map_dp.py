@@ -244,6 +244,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         settings, model_choice = Settings.of(self), ModelChoice.of(self)
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
         self._has_row_blocks, self._row_blocks = False, None
+        self._end_stream()
         if (in_blocks := blocks_of(X)) is not None:
             if self.background:
                 raise ValueError("background=True needs a table in memory. Hint: fit a sample of the rows.")

@@ -23,6 +23,7 @@ MAP_DP: dict[str, Any] = {
     "converged_": bool,
     "n_features_in_": int,
     "_has_row_blocks": bool,
+    "n_rows_seen_": int | None,
     "outliers_": np.ndarray | None,
 }
 

@@ -122,10 +122,15 @@ class StreamMixin(Mixture):
         self._stream = None
         return super()._keep(mixture, labels)
 
+    def _end_stream(self) -> None:
+        """Forget that there was a stream."""
+        self.__dict__.pop("n_rows_seen_", None)
+
     def _begun_stream(self) -> Stream:
         """Return what is kept of earlier rows; a model that was fitted or loaded has its clusters."""
         if self._stream is None and hasattr(self, "mixture_"):
-            return Stream(round(float(np.sum(self.mixture_.sizes))), is_young=False)
+            n_seen = getattr(self, "n_rows_seen_", round(float(np.sum(self.mixture_.sizes))))
+            return Stream(n_seen, is_young=False)
         return self._stream or Stream()
 
     def _search_all(self, stream: Stream) -> None:

@@ -183,7 +183,9 @@ def check_estimator(model: Any) -> None:
         check_structure(model)
     known = getattr(model, "known_labels_", None)
     _require(known is None or known.shape == (model.n_clusters_,), "its known labels are not its clusters'")
-    if not getattr(model, "_has_row_blocks", False):
+    if hasattr(model, "n_rows_seen_"):  # sizes are of a stream, labels of its last batch
+        _require(len(model.labels_) <= model.n_rows_seen_, "it has more labels than rows")
+    elif not getattr(model, "_has_row_blocks", False):
         counts = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
         _require(np.array_equal(counts, model.cluster_sizes_), "its sizes are not those of its labels")
 
