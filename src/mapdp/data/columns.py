@@ -88,6 +88,10 @@ class Column:
             return "true" if value else "false"
         return in_words(value, self.measure) if self.measure else f"{value:g}"
 
+    def possible(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the family's numbers that are nearest to these and may occur: counts are whole."""
+        return np.maximum(np.rint(numbers), 0.0) if self.kind == "count" else numbers
+
     def encoded(self, raw: Raw) -> np.ndarray:
         """Return the cells as the family's numbers."""
         raw = part_of(raw, self.part) if self.part else raw

@@ -6,6 +6,7 @@ import numpy as np
 
 from mapdp.compiled.lanes import whole_lanes
 from mapdp.data.checks import Names
+from mapdp.data.one_gaussian import gap_patterns
 from mapdp.engine.score import score_rows
 from mapdp.engine.state import State, new_workspace, predictive_bank
 from mapdp.families import Mixed, Product
@@ -64,14 +65,11 @@ def _scores_with_gaps(rows: np.ndarray, bank: Bank, family: Family, n_chairs: in
 
 def _density_by_patterns(rows: np.ndarray, family: Family) -> np.ndarray:
     """Return the log density of rows with gaps under a prior whose columns are not independent."""
-    patterns, which = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
+    gaps, columns = np.isnan(rows), np.arange(rows.shape[1])
+    whole = (np.flatnonzero(~gaps.any(axis=1)), columns[:0], columns)
     density = np.zeros(len(rows))
-    for p, seen in enumerate(patterns):
-        some, columns = np.flatnonzero(which.ravel() == p), np.flatnonzero(seen)
-        if len(columns):
-            among = family.among(columns)
-            cells = np.ascontiguousarray(rows[np.ix_(some, columns)])
-            density[some] = _density(among.encode(cells), among)
+    for some, _, seen in [*gap_patterns(gaps), whole]:
+        density[some] = family.log_densities(seen, rows[np.ix_(some, seen)])
     return density
 
 

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapdp.data.columns import Column, Schema
+from mapdp.data.moments import has_gaps
 from mapdp.engine.density import encoded_for_scores, log_sum, reduced_scores
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
+from mapdp.estimators.filled_gaps import vary_together
 from mapdp.families import LinearRegression, Mixed
 from mapdp.families.background import Background
 from mapdp.families.base import Family
@@ -160,17 +162,35 @@ class FittedMixture(NamedTuple):
                 f"{type(self.family).__name__} sees rows as a whole and cannot fill gaps. "
                 "Hint: use a family with columns, such as DiagonalGaussian."
             )
+        found = zip(self._used(), self._expected(numbers), strict=True)
+        return [fill._replace(values=column.decoded(fill.values)) for column, fill in found]
+
+    def _expected(self, numbers: np.ndarray) -> list[Fill]:
+        """Return what belongs in the gaps of each used column, as numbers of the schema."""
         rows = self.encoded(numbers)
         chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
         cells = Mixed.of(self.family).encode(numbers, self.schema.names())
         found = fills(self.family, self.bank, cells, chances)
-        return [
-            self._decoded(place, *one) for place, one in enumerate(zip(self._used(), found, strict=True))
-        ]
+        return [self._as_number(place, fill) for place, fill in enumerate(found)]
 
-    def _decoded(self, place: int, column: Any, fill: Fill) -> Fill:
-        values = self.family.column(place).decode(fill.values[:, None])[:, 0]
-        return fill._replace(values=column.decoded(values))
+    def _as_number(self, place: int, fill: Fill) -> Fill:
+        return fill._replace(values=self.family.column(place).decode(fill.values[:, None])[:, 0])
+
+    def with_expected(self, numbers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+        """Return numbers in which these gaps hold what the clusters expect there; counts stay whole."""
+        out = numbers.copy()
+        for j, (column, fill) in enumerate(zip(self._used(), self._expected(numbers), strict=True)):
+            some = gaps[fill.rows, j]
+            out[fill.rows[some], j] = column.possible(fill.values[some])
+        return out
+
+    def without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers with gaps filled in columns that vary together; rows that lack all keep them."""
+        together = vary_together(self.family)
+        if not (together.any() and has_gaps(numbers[:, together])):
+            return numbers
+        gaps = np.isnan(numbers) & together
+        return self.with_expected(numbers, gaps & ~gaps[:, together].all(axis=1, keepdims=True))
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows in the values of the table, and the cluster of each, -1 for a new one."""

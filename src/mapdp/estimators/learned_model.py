@@ -8,6 +8,7 @@ import numpy as np
 from mapdp.data import checks
 from mapdp.data.column_kinds import resolution_of
 from mapdp.data.moments import MANY, distances_from_mean
+from mapdp.estimators.filled_gaps import MEASURED, gaps_to_fill
 from mapdp.estimators.reader import Reading
 from mapdp.families import DiagonalGaussian, Gaussian, Mixed, Product, SharedGaussian, SphericalGaussian
 from mapdp.families.base import Family
@@ -28,7 +29,6 @@ WORDS = {
     "spherical": "spherical clusters",
 }
 _CORRELATED = ("full", "shared")  # that "auto" tries beside independent columns
-_MEASURED = ("real", "log", "count")  # kinds of columns that may vary together
 _MOST_ROWS = 2000  # that a model is learned from; more rows choose the same one, and take longer
 _DIGITS = 9  # of distances, whose largest is 1 or so; more are rounding
 
@@ -65,12 +65,23 @@ class ModelChoice(NamedTuple):
     def begun(self, reading: Reading) -> Reading:
         """Return a reading with the family to begin with: it has the covariance that was asked for."""
         family = reading.family
-        if self.covariance not in ("auto", "diagonal") and self.family is None:
+        if self._is_asked and not (self.is_learned and self.gaps_to_fill(reading) is not None):
             block = _measured_block(self.covariance, reading)
             family = _shaped(self.covariance, reading, block, reading.numbers)
         if self.is_learned and not isinstance(self.family, Family):
             family = with_resolution(family, resolutions(reading))
         return reading if family is reading.family else reading.under(family)
+
+    @property
+    def _is_asked(self) -> bool:
+        """Say whether a covariance is asked for in which columns vary together."""
+        return self.covariance not in ("auto", "diagonal") and self.family is None
+
+    def gaps_to_fill(self, reading: Reading) -> np.ndarray | None:
+        """Return which gaps would have to be filled for measurements to vary together, None for none."""
+        if self.family is not None or self.covariance == "diagonal" or not reading.has_gaps:
+            return None
+        return gaps_to_fill(reading.schema, reading.numbers, self._is_asked)
 
     def structures(self, reading: Reading, numbers: np.ndarray) -> list[Structure]:
         """Return the ways to describe a table that are to be tried; priors begin from some of its rows."""
@@ -120,7 +131,7 @@ def _blocks(reading: Reading, numbers: np.ndarray) -> list[np.ndarray]:
 
     Beside others, counts are better counted in some tables and better measured in others.
     """
-    blocks = [_block(reading, _MEASURED)]
+    blocks = [_block(reading, MEASURED)]
     if len(blocks[0]) < numbers.shape[1]:
         blocks.append(_block(reading, ("real", "log")))
     different = {tuple(block): block for block in blocks}.values()
@@ -158,7 +169,7 @@ def _shaped(name: str, reading: Reading, block: np.ndarray, numbers: np.ndarray)
 
 def _measured_block(covariance: str, reading: Reading) -> np.ndarray:
     """Return the columns that vary together where a covariance is asked for; of mixed tables not counts."""
-    kinds = _MEASURED if set(_kinds(reading)) <= set(_MEASURED) else ("real", "log")
+    kinds = MEASURED if set(_kinds(reading)) <= set(MEASURED) else ("real", "log")
     block = _block(reading, kinds)
     if not len(block) or len(block) < len(_of_kinds(reading, kinds)):
         raise ValueError(

@@ -11,6 +11,7 @@ from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
 from mapdp.estimators.background import fit_with_background
 from mapdp.estimators.block_fit import BlockFitMixin
+from mapdp.estimators.filled_gaps import FilledCells
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
@@ -243,7 +244,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         checks.truth("background", self.background)
         settings, model_choice = Settings.of(self), ModelChoice.of(self)
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
-        self._has_row_blocks, self._row_blocks = False, None
+        self._has_row_blocks, self._row_blocks, self._filled = False, None, None
         self._end_stream()
         if (in_blocks := blocks_of(X)) is not None:
             if self.background:
@@ -262,6 +263,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         kept = fit.kept(choice.best)
         if kept.known_labels is not None:
             self.known_labels_ = kept.known_labels
+        self._filled = FilledCells.between(reading.numbers, fit.reading.numbers)
         return self._keep(kept.mixture, kept.labels)
 
     def _read(self, X: Any, given: tuple[Any, Any, Any], model_choice: ModelChoice) -> tuple[Reading, Any]:

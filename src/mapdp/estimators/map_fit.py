@@ -9,6 +9,7 @@ from mapdp.engine.build import seated
 from mapdp.engine.problem import LARGE, Budget, Problem
 from mapdp.engine.state import State, predictive_bank
 from mapdp.estimators.ahead import compile_ahead
+from mapdp.estimators.filled_gaps import filled_as_one_cluster, vary_together
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.reader import Reading
@@ -69,9 +70,43 @@ class MapFit(NamedTuple):
         return of_rows if self.blocks is None else of_blocks(of_rows, self.blocks)
 
     def with_learned_model(self) -> "MapFit":
-        """Return the fit with the model that some of the rows, or all, teach."""
+        """Return the fit with the model that the table teaches, its gaps filled where that is needed."""
         if not self.model_choice.is_learned:
             return self
+        gaps = self.model_choice.gaps_to_fill(self.reading)
+        return self._learned() if gaps is None else self._learned_with_filled(gaps)
+
+    def _learned_with_filled(self, gaps: np.ndarray) -> "MapFit":
+        """Learn with gaps filled as if all rows were one cluster, then as the clusters so found expect.
+
+        Where columns turn out to be independent, gaps are no trouble, and none is filled.
+        """
+        schema, numbers = self.reading.schema, self.reading.numbers
+        fit = self._holding(filled_as_one_cluster(schema, numbers, gaps, self._times()))._learned()
+        gaps = gaps & vary_together(fit.reading.family)
+        if gaps.any() and not self.budget.is_over:
+            fit = self._holding(fit._learned_mixture().with_expected(numbers, gaps))._learned()
+        return self._learned() if fit.reading.family.has_columns else fit
+
+    def _holding(self, numbers: np.ndarray) -> "MapFit":
+        """Return the fit of the same table with some gaps filled."""
+        counted = None if self.blocks is None else self.blocks.counted()
+        return self._replace(reading=self.model_choice.begun(self.reading.holding(numbers, counted)))
+
+    def _times(self) -> np.ndarray | None:
+        """Return how often each row counts, None where each counts once."""
+        if self.blocks is None:
+            return None
+        return np.bincount(self.blocks.counted(), minlength=len(self.reading.rows)).astype(np.float64)
+
+    def _learned_mixture(self) -> FittedMixture:
+        """Return the clusters that were found in the rows that the model was learned from."""
+        assert self.chosen is not None
+        found = self.chosen.outcome.found
+        return FittedMixture.of(self.reading.schema, self.reading.family, found.process, found.state)
+
+    def _learned(self) -> "MapFit":
+        """Return the fit with the model that some of the rows, or all, teach."""
         rng, numbers = generator(self.settings.random_state), self.reading.numbers
         some = self.model_choice.rows_to_learn_from(numbers, self.blocks, rng)
         problem = self._problem_to_learn_from(some)

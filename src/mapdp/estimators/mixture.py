@@ -12,6 +12,7 @@ from mapdp.data.columns import Schema
 from mapdp.data.frames import Raw, filled, gaps_of, read_table
 from mapdp.engine.build import seated
 from mapdp.engine.joint import state_log_joint
+from mapdp.estimators.filled_gaps import FilledCells
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.settings import generator
 from mapdp.families.base import Family
@@ -29,6 +30,7 @@ class Mixture(ClusterMixin, BaseEstimator):
     n_clusters_: int
     cluster_sizes_: np.ndarray
     labels_: np.ndarray
+    _filled: FilledCells | None = None  # what the fit put into gaps of columns that vary together
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that tables may hold words and gaps."""
@@ -106,11 +108,15 @@ class Mixture(ClusterMixin, BaseEstimator):
         >>> model.log_joint_of(X, np.zeros(150, dtype=int)) < model.log_joint_
         True
         """
-        numbers = self.numbers_of(X)
+        numbers = self._as_fitted(self.numbers_of(X))
         rows, process = self._rows_without_open_gaps(numbers), self.mixture_.process
         chairs = checks.partition(labels, len(rows))
         scaled = state_log_joint(seated(rows, chairs, self.family_, process), process)
         return scaled - float(np.sum(self.schema_.log_units(numbers)))
+
+    def _as_fitted(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the numbers of the table that was fitted, with what the fit put into its gaps."""
+        return numbers if self._filled is None else self._filled.put_into(numbers)
 
     def _rows_without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
         """Return encoded rows, or raise where gaps would have to be filled for their joint."""

@@ -30,6 +30,16 @@ class Reading(NamedTuple):
         rows = self.numbers if is_open else family.encode(self.numbers)
         return self._replace(family=family, rows=rows)
 
+    def holding(self, numbers: np.ndarray, counted: np.ndarray | None) -> "Reading":
+        """Return the same table with some gaps filled; its family follows from what columns hold."""
+        family, gaps = (
+            family_for(self.schema, numbers if counted is None else numbers[counted]),
+            has_gaps(numbers),
+        )
+        family = Mixed.of(family) if gaps or counted is not None else family
+        rows, log_units = family.encode(numbers, self.schema.names()), self.schema.log_units(numbers)
+        return Reading(self.schema, family, numbers, rows, gaps, log_units)
+
     def log_units_of(self, blocks: RowBlocks | None) -> float:
         """Return what they add to the log joint of all rows, each as often as it counts."""
         if blocks is None or isinstance(self.log_units, float):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mapdp.engine.trace import Chains, Init, Step
+from mapdp.estimators.filled_gaps import FilledCells
 from mapdp.sampling.diagnostics import RafteryLewis
 from mapdp.selection.alpha import Tried
 from mapdp.selection.structure import TriedModel
@@ -25,6 +26,7 @@ MAP_DP: dict[str, Any] = {
     "_has_row_blocks": bool,
     "n_rows_seen_": int | None,
     "outliers_": np.ndarray | None,
+    "_filled": FilledCells | None,
 }
 
 GIBBS: dict[str, Any] = {

@@ -138,7 +138,7 @@ class StreamMixin(Mixture):
         table, n_last = joined(stream.tables), _num_samples(stream.tables[-1])
         self.fit(table)
         self.labels_ = self.labels_[-n_last:]
-        numbers = self.numbers_of(table)
+        numbers = self._as_fitted(self.numbers_of(table))
         is_young = stream.n_seen < FEW
         self._stream = stream._replace(
             tables=(table,) if is_young else (),
@@ -168,7 +168,7 @@ class StreamMixin(Mixture):
 
     def _encoded_batch(self, X: Any) -> tuple[np.ndarray, float]:
         """Return the rows of a batch as kernels read them, and what units add to their log density."""
-        numbers = self.numbers_of(X)
+        numbers = self.mixture_.without_open_gaps(self.numbers_of(X))
         if not self.family_.takes_gaps(numbers):
             raise ValueError(
                 "this batch has gaps where the rows that the stream began with had none. "

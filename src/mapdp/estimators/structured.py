@@ -93,9 +93,12 @@ class StructuredMixture(Mixture):
         listener = StepListener(self.verbose, self.callback) if self.verbose or self.callback else None
         budget = Budget(self.max_iter, seconds=self.seconds, listener=listener or silent).started()
         some = self._sample(places)
-        flat = self._flat().fit(X if some is None else _safe_indexing(X, some))
-        self.schema_ = flat.schema_
+        first = X if some is None else _safe_indexing(X, some)
+        flat = self._flat().fit(first)
         self._numbers = flat.schema_.matrix(read_table(self, X, reset=False))
+        if self._must_be_independent(flat):
+            flat = flat.set_params(covariance="diagonal").fit(first)
+        self.schema_ = flat.schema_
         task = self._task(flat, places, process, priors, budget)
         rng = generator(self.random_state)
         if some is None:
@@ -106,6 +109,11 @@ class StructuredMixture(Mixture):
             best = self._learned_on(best, rng)
         self._report(best, found, budget.is_over or bool(listener and listener.is_stopped))
         return best
+
+    def _must_be_independent(self, flat: MAPDP) -> bool:
+        """Say whether columns were found to vary together, which are not all there in all rows."""
+        is_free = self.family is None and self.covariance == "auto"
+        return is_free and not flat.family_.has_columns and has_gaps(self._numbers)
 
     def _searched_in_part(
         self, task: Task, labels: np.ndarray, some: np.ndarray, rng: np.random.Generator

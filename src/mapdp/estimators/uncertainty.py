@@ -98,7 +98,7 @@ class UncertaintyMixin(Mixture):
 
     def _fitted_problem(self, X: Any) -> tuple[Problem, np.ndarray]:
         """Return what was fitted, with the labels of its rows or blocks, if these are the rows."""
-        numbers, blocks = self.numbers_of(X), self._row_blocks
+        numbers, blocks = self._as_fitted(self.numbers_of(X)), self._row_blocks
         if self._has_row_blocks and blocks is None:
             raise ValueError(
                 "a saved model does not keep its weights, groups and known labels. Hint: fit it again."

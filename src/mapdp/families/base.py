@@ -207,8 +207,8 @@ class Family:
         }
         return dataclasses.replace(self, **one)  # type: ignore[type-var]
 
-    def among(self, columns: np.ndarray) -> Self:
-        """Return what a family whose columns are not independent says of some of them."""
+    def log_densities(self, seen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the log density of new rows of which only these columns are known, for such a family."""
         raise NotImplementedError
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mapdp.data.one_gaussian import gap_patterns
 from mapdp.families import Product
 from mapdp.families.base import Bank, Family
 
@@ -61,23 +62,35 @@ def _moments(chances: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> tup
     """
     known = np.isfinite(mean) & np.isfinite(variance)
     if not known.all():
-        among = mean[known] if known.any() else np.zeros(1)
-        spread = variance[known].mean() + among.var() if known.any() else np.inf
-        mean, variance = np.where(known, mean, among.mean()), np.where(known, variance, spread)
+        middle, left = _mean_of(mean, known), _mean_of(variance, known)
+        spread = left + _mean_of((mean - middle) ** 2, known)
+        spread = np.where(known.any(axis=-1, keepdims=True), spread, np.inf)
+        mean, variance = np.where(known, mean, middle), np.where(known, variance, spread)
     expected = (chances * mean).sum(axis=-1)
     squares = (chances * (variance + mean**2)).sum(axis=-1)
     return expected, np.sqrt(np.maximum(squares - expected**2, 0.0))
 
 
+def _mean_of(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the mean of those along the last axis that are known, 0 where none is."""
+    total = np.where(known, values, 0.0).sum(axis=-1, keepdims=True)
+    return total / np.maximum(known.sum(axis=-1, keepdims=True), 1)
+
+
 def _correlated(posteriors: list[Any], rows: np.ndarray, chances: np.ndarray) -> list[Fill]:
-    """Fill rows one by one, as each has its own columns to go by."""
+    """Fill rows whose columns depend on each other; those that lack the same cells are filled together."""
     gaps = np.isnan(rows)
     values, spread = np.zeros(rows.shape), np.zeros(rows.shape)
-    for i in np.flatnonzero(gaps.any(axis=1)):
-        seen = np.flatnonzero(~gaps[i])
-        given = [posterior.given(seen, rows[i, seen]) for posterior in posteriors]
-        mean, variance = (np.array([one[part] for one in given]).T for part in (0, 1))
-        for place, (m, v) in zip(np.flatnonzero(gaps[i]), zip(mean, variance, strict=True), strict=True):
-            values[i, place], spread[i, place] = _moments(chances[i], m, v)
-    missing = [np.flatnonzero(column) for column in gaps.T]
-    return [Fill(m, values[m, j], spread[m, j]) for j, m in enumerate(missing)]
+    nothing = np.flatnonzero(gaps.all(axis=1))
+    columns = np.arange(rows.shape[1])
+    for some, missing, seen in [*gap_patterns(gaps), (nothing, columns, columns[:0])]:
+        given = [posterior.given(seen, rows[np.ix_(some, seen)]) for posterior in posteriors]
+        shape = (len(given), len(some), len(missing))
+        mean, variance = (
+            np.array([np.broadcast_to(one[part], shape[1:]) for one in given]) for part in (0, 1)
+        )
+        for place, j in enumerate(missing):
+            parts = mean[:, :, place].T, variance[:, :, place].T
+            values[some, j], spread[some, j] = _moments(chances[some], *parts)
+    absent = [np.flatnonzero(column) for column in gaps.T]
+    return [Fill(m, values[m, j], spread[m, j]) for j, m in enumerate(absent)]

@@ -16,6 +16,7 @@ import numpy as np
 from mapdp import families
 from mapdp.data.columns import Column, Schema
 from mapdp.engine.trace import Chains, Init, Step
+from mapdp.estimators.filled_gaps import FilledCells
 from mapdp.families import Product
 from mapdp.families.background import Background
 from mapdp.outputs.functions import function_at, path_of
@@ -25,7 +26,8 @@ from mapdp.selection.alpha import Tried
 from mapdp.selection.structure import TriedModel
 
 _RECORDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Chains, Column, Init, RafteryLewis, Schema, Step, Tried, TriedModel)
+    kind.__name__: kind
+    for kind in (Chains, Column, FilledCells, Init, RafteryLewis, Schema, Step, Tried, TriedModel)
 }
 _FAMILIES: dict[str, Any] = {
     name: getattr(families, name) for name in families.__all__ if name not in ("Blocks", "grid")

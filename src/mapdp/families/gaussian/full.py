@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 from scipy import stats
+from scipy.special import gammaln
 
 from mapdp.compiled.lanes import LANES
 from mapdp.data import checks
@@ -24,6 +25,7 @@ from mapdp.families.gaussian.learn_full import (
 )
 from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.student import blur_of
+from mapdp.families.gaussian.student_rows import log_determinant, squared_lengths
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,20 +156,32 @@ class Gaussian(Located):
         scale, steps = self.scale[np.ix_(columns, columns)], self.resolution[columns]
         return type(self)(self.mean[columns], self.strength, dof, scale, steps)
 
+    def log_densities(self, seen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the log density of new rows of which only these columns are known."""
+        n, share = len(seen), self.strength / (self.strength + 1.0)
+        dof, part = self.dof - (self.n_features - n), self.scale[np.ix_(seen, seen)]
+        blurred = part + np.diag(2.0 * blur_of(self.resolution[seen]))
+        far = squared_lengths(values - self.mean[seen], blurred)[..., 0]
+        level = (
+            gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * (dof + 1.0 - n)) + 0.5 * n * np.log(share / np.pi)
+        )
+        after = log_determinant(blurred) + np.log1p(share * far)
+        return level + 0.5 * (dof * log_determinant(part) - (dof + 1.0) * after)
+
     def given(self, seen: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the other columns of a new row, given the values of these."""
+        """Return mean and variance of the other columns of new rows, given the values of these."""
         if not len(seen):
             summary = self.summary()
             return summary["mean"], summary["variance"]
         others = np.setdiff1d(np.arange(self.n_features), seen)
         across = self.scale[np.ix_(others, seen)]
-        slope = np.linalg.solve(self.scale[np.ix_(seen, seen)], across.T).T
-        gap, part = values - self.mean[seen], self.among(seen)
-        far = gap @ np.linalg.solve(part.scale, gap) * self.strength / (self.strength + 1.0)
+        part, gap = self.scale[np.ix_(seen, seen)], values - self.mean[seen]
+        slope = np.linalg.solve(part, across.T).T
+        far = squared_lengths(gap, part) * self.strength / (self.strength + 1.0)
         rest = np.diag(self.scale)[others] - (slope * across).sum(axis=1)
         room = self.dof - len(others) - 1.0  # degrees of freedom of the others, less two
-        spread = rest * (self.strength + 1.0) / self.strength * (1.0 + far)
-        return self.mean[others] + slope @ gap, spread / max(room, 1e-9)
+        spread = rest * ((self.strength + 1.0) / self.strength * (1.0 + far))
+        return self.mean[others] + gap @ slope.T, spread / max(room, 1e-9)
 
     def sums(self, bank: GaussianBank, k: int) -> Sums:
         """Return the statistics of chair k, column by column."""

@@ -21,6 +21,11 @@ from mapdp.families.gaussian.learn_full import Frame, Scatters, checked_scale, c
 from mapdp.families.gaussian.learn_shared import SharedShape, learned_shape, log_hyperprior
 from mapdp.families.gaussian.spherical import SphericalGaussianBank, SphericalPrior, spherical_bank
 from mapdp.families.gaussian.student import blur_of
+from mapdp.families.gaussian.student_rows import (
+    log_density_by_length,
+    log_determinant,
+    squared_lengths,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -147,16 +152,23 @@ class SharedGaussian(Family):
         rate = self.shape - 0.5 * far - self._blur
         return type(self)(mean, strength, shape, rate / shape * self.scale, self.resolution)
 
+    def log_densities(self, seen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the log density of new rows of which only these columns are known."""
+        part = self.among(seen)
+        far = squared_lengths(values - part.mean, part.scale)[..., 0]
+        size = (len(seen), self.strength, self.shape, self.shape, part._blur)
+        return log_density_by_length(far, *size) - 0.5 * log_determinant(part.scale)
+
     def given(self, seen: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the other columns of a new row, given the values of these."""
+        """Return mean and variance of the other columns of new rows, given the values of these."""
         others = np.setdiff1d(np.arange(self.n_features), seen)
         across, part = self.scale[np.ix_(others, seen)], self.scale[np.ix_(seen, seen)]
         slope, gap = np.linalg.solve(part, across.T).T, values - self.mean[seen]
-        far = gap @ np.linalg.solve(part, gap) * self.strength / (self.strength + 1.0)
+        far = squared_lengths(gap, part) * self.strength / (self.strength + 1.0)
         rest = np.diag(self.scale)[others] - (slope * across).sum(axis=1)
         room = max(self.shape + 0.5 * len(seen) - 1.0, 1e-9)
         wider = (self.shape + 0.5 * far) / room * (self.strength + 1.0) / self.strength
-        return self.mean[others] + slope @ gap, rest * wider
+        return self.mean[others] + gap @ slope.T, rest * wider
 
     def sums(self, bank: SphericalGaussianBank, k: int) -> Sums:
         """Return the statistics of chair k, column by column; its squares are shared out by the shape."""

@@ -25,6 +25,7 @@ from mapdp.families.gaussian.learn_shared import SharedShape, learned_shape, log
 from mapdp.families.gaussian.learning import Cells
 from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.student import blur_of, inverse_of
+from mapdp.families.gaussian.student_rows import log_density_by_length
 
 _SPENT = 1e-4  # below this share of the rate, what remains without a row is worked out from the sums
 
@@ -150,19 +151,22 @@ class SphericalGaussian(Located):
         rate = self.rate - 0.5 * far - (blur_of(self.resolution) / self.width**2).sum()
         return type(self)(mean, strength, shape, rate, self.width, self.resolution)
 
-    def among(self, columns: np.ndarray) -> Self:
-        """Return what the family says of some of the columns."""
-        parts = {name: getattr(self, name)[columns] for name in ("mean", "width", "resolution")}
-        return dataclasses.replace(self, **parts)
+    def log_densities(self, seen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the log density of new rows of which only these columns are known."""
+        width = self.width[seen]
+        far = (((values - self.mean[seen]) / width) ** 2).sum(axis=-1)
+        blur = float((blur_of(self.resolution[seen]) / width**2).sum())
+        size = (len(seen), self.strength, self.shape, self.rate, blur)
+        return log_density_by_length(far, *size) - float(np.log(width).sum())
 
     def given(self, seen: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the other columns of a new row, given the values of these."""
+        """Return mean and variance of the other columns of new rows, given the values of these."""
         others = np.setdiff1d(np.arange(self.n_features), seen)
-        far = (((values - self.mean[seen]) / self.width[seen]) ** 2).sum()
+        far = (((values - self.mean[seen]) / self.width[seen]) ** 2).sum(axis=-1, keepdims=True)
         rate = self.rate + 0.5 * far * self.strength / (self.strength + 1.0)
         room = max(self.shape + 0.5 * len(seen) - 1.0, 1e-9)
         variance = rate / room * (self.strength + 1.0) / self.strength * self.width[others] ** 2
-        return self.mean[others], variance
+        return np.broadcast_to(self.mean[others], variance.shape), variance
 
     def sums(self, bank: SphericalGaussianBank, k: int) -> Sums:
         """Return the statistics of chair k, column by column; its squares are shared out evenly."""

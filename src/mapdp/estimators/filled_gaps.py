@@ -1,0 +1,82 @@
+"""Gaps in measurements that may vary together: which of them a fit fills, and what it filled them with."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mapdp.data.columns import Schema
+from mapdp.data.moments import MANY
+from mapdp.data.one_gaussian import filled_as_one_gaussian
+from mapdp.families import Product
+from mapdp.families.base import Family
+
+MEASURED = ("real", "log", "count")  # kinds of columns that may vary together
+_MOST = (
+    1.0 / 3.0
+)  # of the rows that may lack a column that is filled: with more gaps, fills would speak too loud
+
+
+class FilledCells(NamedTuple):
+    """What a fit put into gaps, which count as if they had been measured."""
+
+    rows: np.ndarray
+    columns: np.ndarray  # among those that are used
+    values: np.ndarray
+
+    @classmethod
+    def between(cls, numbers: np.ndarray, filled: np.ndarray) -> "FilledCells | None":
+        """Return what was put into the gaps of a table, None where it has all the gaps it had."""
+        if numbers is filled:
+            return None
+        rows, columns = np.nonzero(np.isnan(numbers) & ~np.isnan(filled))
+        return cls(rows, columns, filled[rows, columns]) if len(rows) else None
+
+    def put_into(self, numbers: np.ndarray) -> np.ndarray:
+        """Return a table with the cells filled, if it has gaps there; else as it is."""
+        is_the_table = self.rows.max() < len(numbers) and np.isnan(numbers[self.rows, self.columns]).all()
+        if not is_the_table:
+            return numbers
+        out = numbers.copy()
+        out[self.rows, self.columns] = self.values
+        return out
+
+
+def gaps_to_fill(schema: Schema, numbers: np.ndarray, is_asked: bool) -> np.ndarray | None:
+    """Return which gaps would have to be filled for measurements to vary together, None for none.
+
+    Rows that lack all measurements are described without them. Columns with many gaps are not filled
+    unless a covariance is asked for.
+    """
+    kinds = np.array([schema.columns[j].kind for j in schema.used])
+    gaps = np.isnan(numbers)
+    some = np.isin(kinds, MEASURED) & (is_asked | (gaps.mean(axis=0) <= _MOST))
+    measured = np.flatnonzero(some & (kinds != "count")) if (some & (kinds != "count")).any() else some
+    nothing = gaps[:, measured].all(axis=1)
+    gaps = gaps & some & ~nothing[:, None]
+    is_alone = bool(nothing.any()) and len(kinds) == some.sum()  # rows without any cell
+    return None if is_alone or not 2 <= some.sum() <= MANY or not gaps.any() else gaps
+
+
+def filled_as_one_cluster(
+    schema: Schema, numbers: np.ndarray, gaps: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
+    """Return a table whose gaps hold what one Gaussian of all rows expects there."""
+    out, columns = numbers.copy(), np.flatnonzero(_measured(schema))
+    cells = filled_as_one_gaussian(numbers[:, columns], weights)
+    for place, j in enumerate(columns):
+        some = gaps[:, j]
+        out[some, j] = schema.columns[schema.used[j]].possible(cells[some, place])
+    return out
+
+
+def _measured(schema: Schema) -> np.ndarray:
+    return np.array([schema.columns[j].kind in MEASURED for j in schema.used])
+
+
+def vary_together(family: Family) -> np.ndarray:
+    """Say of each column whether it depends on others within a cluster."""
+    found = np.full(family.n_features, not family.has_columns)
+    if isinstance(family, Product):
+        for part, columns in family.parts:
+            found[list(columns)] = not part.has_columns
+    return found
