@@ -25,15 +25,24 @@ def filled_as_one_gaussian(cells: np.ndarray, weights: np.ndarray | None = None)
 
     Mean and covariance are the most probable ones, by expectation and maximisation in turn.
     """
-    middle, width = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
-    width = np.where(width > 0.0, width, 1.0)
-    scaled, weights = (cells - middle) / width, np.ones(len(cells)) if weights is None else weights
+    weights = np.ones(len(cells)) if weights is None else weights
+    middle, width = _spread(cells, weights)
+    scaled = (cells - middle) / width
     some = np.linspace(0, len(cells) - 1, min(len(cells), _MOST_ROWS)).astype(np.int64)
     mean, covariance = _moments(scaled[some], weights[some])
     for rows, missing, seen in gap_patterns(np.isnan(cells)):
         slope = _slope(covariance, missing, seen)
         scaled[np.ix_(rows, missing)] = mean[missing] + (scaled[np.ix_(rows, seen)] - mean[seen]) @ slope
     return np.where(np.isnan(cells), middle + width * scaled, cells)
+
+
+def _spread(cells: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of the cells of each column; 1 where they are all the same."""
+    times = weights[:, None] * ~np.isnan(cells)
+    total = np.maximum(times.sum(axis=0), 1e-300)
+    middle = np.nansum(times * cells, axis=0) / total
+    width = np.sqrt(np.nansum(times * (cells - middle) ** 2, axis=0) / total)
+    return middle, np.where(width > 0.0, width, 1.0)
 
 
 def _slope(covariance: np.ndarray, missing: np.ndarray, seen: np.ndarray) -> np.ndarray:

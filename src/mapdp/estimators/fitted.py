@@ -17,7 +17,7 @@ from mapdp.families.base import Family
 from mapdp.insights.branches import TreeDescription, described_tree
 from mapdp.insights.describe import Description, described
 from mapdp.insights.explain import Explanation, explained
-from mapdp.insights.impute import Fill, fills
+from mapdp.insights.impute import Fill, fills, log_density_of_cells
 from mapdp.insights.tree import ClusterTree, tree_of
 from mapdp.partitions.process import Process
 
@@ -183,6 +183,10 @@ class FittedMixture(NamedTuple):
             some = gaps[fill.rows, j]
             out[fill.rows[some], j] = column.possible(fill.values[some])
         return out
+
+    def log_density_of_cells(self, numbers: np.ndarray, some: np.ndarray, labels: np.ndarray) -> float:
+        """Return the log density of some cells, given the other cells of their rows and their clusters."""
+        return log_density_of_cells(self.family, self.bank, numbers, some, labels)
 
     def without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
         """Return numbers with gaps filled in columns that vary together; rows that lack all keep them."""

@@ -65,7 +65,7 @@ class ModelChoice(NamedTuple):
     def begun(self, reading: Reading) -> Reading:
         """Return a reading with the family to begin with: it has the covariance that was asked for."""
         family = reading.family
-        if self._is_asked and not (self.is_learned and self.gaps_to_fill(reading) is not None):
+        if self.is_asked and not (self.is_learned and self.gaps_to_fill(reading) is not None):
             block = _measured_block(self.covariance, reading)
             family = _shaped(self.covariance, reading, block, reading.numbers)
         if self.is_learned and not isinstance(self.family, Family):
@@ -73,7 +73,7 @@ class ModelChoice(NamedTuple):
         return reading if family is reading.family else reading.under(family)
 
     @property
-    def _is_asked(self) -> bool:
+    def is_asked(self) -> bool:
         """Say whether a covariance is asked for in which columns vary together."""
         return self.covariance not in ("auto", "diagonal") and self.family is None
 
@@ -81,7 +81,7 @@ class ModelChoice(NamedTuple):
         """Return which gaps would have to be filled for measurements to vary together, None for none."""
         if self.family is not None or self.covariance == "diagonal" or not reading.has_gaps:
             return None
-        return gaps_to_fill(reading.schema, reading.numbers, self._is_asked)
+        return gaps_to_fill(reading.schema, reading.numbers, self.is_asked)
 
     def structures(self, reading: Reading, numbers: np.ndarray) -> list[Structure]:
         """Return the ways to describe a table that are to be tried; priors begin from some of its rows."""

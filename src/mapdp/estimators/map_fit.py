@@ -77,16 +77,38 @@ class MapFit(NamedTuple):
         return self._learned() if gaps is None else self._learned_with_filled(gaps)
 
     def _learned_with_filled(self, gaps: np.ndarray) -> "MapFit":
-        """Learn with gaps filled as if all rows were one cluster, then as the clusters so found expect.
+        """Learn with gaps and with gaps filled; return what makes the cells that are there more probable.
 
-        Where columns turn out to be independent, gaps are no trouble, and none is filled.
+        Gaps are filled as if all rows were one cluster, then as the clusters so found expect. That is for
+        columns that vary together: where they are independent, gaps are no trouble, and none is filled.
         """
+        seed = int(generator(self.settings.random_state).integers(2**31))
+        fit = self._replace(
+            settings=self.settings._replace(random_state=seed)
+        )  # both learn from these rows
         schema, numbers = self.reading.schema, self.reading.numbers
-        fit = self._holding(filled_as_one_cluster(schema, numbers, gaps, self._times()))._learned()
-        gaps = gaps & vary_together(fit.reading.family)
+        filled = fit._holding(filled_as_one_cluster(schema, numbers, gaps, self._times()))._learned()
+        gaps = gaps & vary_together(filled.reading.family)
         if gaps.any() and not self.budget.is_over:
-            fit = self._holding(fit._learned_mixture().with_expected(numbers, gaps))._learned()
-        return self._learned() if fit.reading.family.has_columns else fit
+            filled = fit._holding(filled._learned_mixture().with_expected(numbers, gaps))._learned()
+        if self.model_choice.is_asked:
+            return filled
+        return fit._learned()._or_filled(filled, gaps & vary_together(filled.reading.family))
+
+    def _or_filled(self, filled: "MapFit", gaps: np.ndarray) -> "MapFit":
+        """Return this fit or one whose gaps were filled, by the joint without what was filled."""
+        assert self.chosen is not None
+        assert filled.chosen is not None
+        if not gaps.any():
+            return self
+        some, labels = filled.order, filled.chosen.outcome.found.state.labels
+        added = filled._learned_mixture().log_density_of_cells(
+            filled.reading.numbers[some], gaps[some], labels
+        )
+        models = self.chosen.models.beside(filled.chosen.models[0].without(added))
+        best = filled if models[0] not in self.chosen.models else self
+        assert best.chosen is not None
+        return best._replace(chosen=best.chosen._replace(models=models))
 
     def _holding(self, numbers: np.ndarray) -> "MapFit":
         """Return the fit of the same table with some gaps filled."""

@@ -115,7 +115,7 @@ class StreamMixin(Mixture):
             self._search_all(stream)
         else:
             self._seat(X, stream, half_life)
-        self.n_rows_seen_ = stream.n_seen
+        self.n_rows_seen_, self._filled = stream.n_seen, None  # labels are of the batch alone
         return self
 
     def _keep(self, mixture: FittedMixture, labels: Any) -> Self:

@@ -94,3 +94,21 @@ def _correlated(posteriors: list[Any], rows: np.ndarray, chances: np.ndarray) ->
             values[some, j], spread[some, j] = _moments(chances[some], *parts)
     absent = [np.flatnonzero(column) for column in gaps.T]
     return [Fill(m, values[m, j], spread[m, j]) for j, m in enumerate(absent)]
+
+
+def log_density_of_cells(
+    family: Family, bank: Bank, numbers: np.ndarray, cells: np.ndarray, labels: np.ndarray
+) -> float:
+    """Return the log density of cells of columns that vary together, given the rest of their rows."""
+    if isinstance(family, Product):
+        pairs = zip(family.parts, family.banks(bank), strict=True)
+        parts = [(part, own, list(columns)) for (part, columns), own in pairs if not part.has_columns]
+        return sum(log_density_of_cells(a, b, numbers[:, c], cells[:, c], labels) for a, b, c in parts)
+    total = 0.0
+    for k in np.unique(labels[cells.any(axis=1)]):
+        mine, posterior = np.flatnonzero(labels == k), family.posterior(bank, k)
+        for some, missing, seen in gap_patterns(cells[mine]):
+            rows, order = numbers[mine[some]], np.concatenate([seen, missing])
+            total += float(posterior.log_densities(order, rows[:, order]).sum())
+            total -= float(posterior.log_densities(seen, rows[:, seen]).sum())
+    return total

@@ -16,6 +16,7 @@ from mapdp.data.columns import DESCRIBED, Column, Schema
 from mapdp.data.times import MEASURES, PARTS
 from mapdp.engine.trace import Chains
 from mapdp.estimators.dp_means import DPMeans
+from mapdp.estimators.filled_gaps import FilledCells
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.gibbs import GibbsDPM
 from mapdp.estimators.map_dp import MAPDP
@@ -181,6 +182,8 @@ def check_estimator(model: Any) -> None:
         _check_samples(model)
     if isinstance(model, StructuredMixture):
         check_structure(model)
+    if model._filled is not None:
+        _check_filled(model._filled, len(model.labels_), len(model.schema_.used))
     known = getattr(model, "known_labels_", None)
     _require(known is None or known.shape == (model.n_clusters_,), "its known labels are not its clusters'")
     if hasattr(model, "n_rows_seen_"):  # sizes are of a stream, labels of its last batch
@@ -204,6 +207,23 @@ def _check_centres(model: Any) -> None:
     centres, shape = model.cluster_centers_, (model.n_clusters_, model.n_features_in_)
     _require(centres.dtype == np.float64 and centres.shape == shape, "its centres are not its clusters'")
     _require(np.isfinite(centres).all() and 0.0 <= model.lam_ < math.inf, "its centres are not finite")
+
+
+def _check_filled(filled: FilledCells, n_rows: int, n_columns: int) -> None:
+    """Raise where cells that were filled are not cells of the table."""
+    _require(
+        _are_places(filled.rows, n_rows)
+        and _are_places(filled.columns, n_columns)
+        and filled.values.dtype == np.float64
+        and filled.rows.shape == filled.columns.shape == filled.values.shape
+        and np.isfinite(filled.values).all(),
+        "what it filled are no cells of its table",
+    )
+
+
+def _are_places(places: np.ndarray, n: int) -> bool:
+    is_list = places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
+    return is_list and bool(places.min() >= 0 and places.max() < n)
 
 
 def _check_labels(labels: np.ndarray, n_clusters: int, least: int) -> None:

@@ -54,9 +54,17 @@ class TriedModel(NamedTuple):
     penalised: float  # the log joint less what hyperparameters cost
     seconds: float
 
+    def without(self, log_density: float) -> "TriedModel":
+        """Return what is left of the joint without cells of this log density."""
+        return self._replace(log_joint=self.log_joint - log_density, penalised=self.penalised - log_density)
+
 
 class Models(list):
     """The structures that were tried, best first; prints as a table."""
+
+    def beside(self, other: TriedModel) -> "Models":
+        """Return the list with one more."""
+        return Models(sorted([*self, other], key=lambda one: -one.penalised))
 
     def sentence(self) -> str:
         """Return in words which structure was chosen, and by how much; nothing where none was learned."""
