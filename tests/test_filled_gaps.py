@@ -96,6 +96,11 @@ def test_one_missing_cell_changes_no_other_row():
     assert isinstance(model.family_, Gaussian | SharedGaussian)
     assert model.n_clusters_ == whole.n_clusters_ == 3
     assert_array_equal(np.delete(model.labels_, 17), np.delete(whole.labels_, 17))
+    assert not any("missing" in sentence for sentence in whole.warnings_)
+    assert model.warnings_[-1:] == [
+        "1 missing measurement was filled with what its cluster expects, and counts as if measured: "
+        "columns vary together."
+    ]
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2])

@@ -21,10 +21,11 @@ def doubts(
     alpha: float,
     sizes: np.ndarray,
     spikes: Sequence[Spike] = (),
+    n_filled: int = 0,
 ) -> list[str]:
     """Return a sentence for each thing that is odd about an outcome."""
     found = [_about_starts(inits), _about_alpha(alphas, alpha), _about_number(sizes), _about_width(spikes)]
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in (*found, _about_fills(n_filled)) if sentence]
 
 
 def _about_starts(inits: Sequence[Init]) -> str:
@@ -53,6 +54,17 @@ def _about_number(sizes: np.ndarray) -> str:
         f"There are {n_clusters} clusters of {n_rows:,.0f} rows, more than the square root of the rows: "
         "the columns may not be what the model takes them for (see schema_)."
     )
+
+
+def _about_fills(n_filled: int) -> str:
+    if not n_filled:
+        return ""
+    were = (
+        "was filled with what its cluster expects, and counts"
+        if n_filled == 1
+        else ("were filled with what their clusters expect, and count")
+    )
+    return f"{counted(n_filled, 'missing measurement')} {were} as if measured: columns vary together."
 
 
 def _about_width(spikes: Sequence[Spike]) -> str:

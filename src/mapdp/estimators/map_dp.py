@@ -113,7 +113,8 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
     outliers_ : array of rows
         With `background`: rows whose label is -1, the farthest first.
     log_joint_ : float
-        Exact log p(x, z) of the data and the partition, under `alpha_`.
+        Exact log p(x, z) of the data and the partition, under `alpha_`. Where measurements vary together,
+        their gaps are filled, and it is that of the filled table.
     tree_ : ClusterTree
         Which clusters merge when there are to be fewer, and what that loses; see `cut`.
     alpha_ : float
@@ -144,7 +145,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         The structures that were tried, best first; prints as a table. Empty where nothing was learned.
     warnings_ : list of str
         What to know before the partition is trusted: good starts that disagree, an alpha at the end of its
-        grid, more clusters than the square root of the rows.
+        grid, more clusters than the square root of the rows, measurements that were missing and filled.
     schema_ : Schema
         What each column holds, and which were set aside; prints as a table.
 

@@ -25,7 +25,8 @@ class ReportMixin(Mixture):
         """Return what to know before the partition is trusted, in sentences; often nothing."""
         check_is_fitted(self)
         flat = spikes(self.mixture_, self.n_clusters_)
-        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_, flat)
+        n_filled = 0 if self._filled is None else len(self._filled.rows)
+        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_, flat, n_filled)
 
     @property
     def models_(self) -> Models:

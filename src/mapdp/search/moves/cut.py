@@ -13,7 +13,9 @@ from mapdp.search.run import Run
 
 _FEWEST, _MOST = 4, 100  # columns: among fewer, other guesses see each; among more, one says little
 _TRIED = 3  # columns of a cluster: those that promise most
-_TRIED_IN_LARGE = 14  # in a large table; levels whatever they promise: sums of codes overlook some that matter
+_TRIED_IN_LARGE = (
+    14  # in a large table; levels whatever they promise: sums of codes overlook some that matter
+)
 _SMALLEST = 200  # rows of a cluster that is parted by a column: other guesses see through fewer
 _PROMISING = 0.3  # of the nats that the parameters of another cluster cost, about; chance promises less
 
