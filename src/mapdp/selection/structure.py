@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.data.moments import MANY, gaps_filled_by_means
+from mapdp.engine.starts import around_seeds
 from mapdp.families import Product
 from mapdp.families.base import Family
 from mapdp.partitions.labels import by_falling_size
@@ -27,6 +28,8 @@ from mapdp.selection.prior import (
     seated_under,
 )
 
+_MANY_ROWS = 1000  # from which on there may be so many clusters that a search beginning with few finds none
+_FEW_ROWS = 8  # of a cluster, where rows are divided into many
 _GUESSED = 2  # partitions of each structure that are learned from: those with the best first guess
 _ROUGHLY = 1.0  # nats; a step of learning that gains less is the last one where partitions are compared
 _HOPELESS = 0.2  # nats for each row by which a structure is too far behind to learn from its search
@@ -137,6 +140,9 @@ def choose(
 ) -> Chosen:
     """Let every structure learn from a first search and search on; return the best by penalised joint."""
     starts = [first.state.labels, *divisions(gaps_filled_by_means(table.numbers), rng)]
+    if len(table.numbers) >= _MANY_ROWS and all(can_guess(type(one.family)) for one in structures):
+        (own,) = rng.spawn(1)
+        starts.append(around_seeds(table.problem.rows_for_guesses, own, len(table.numbers) // _FEW_ROWS))
     attempts = _lessons(table, structures, [by_falling_size(labels) for labels in starts])
     once = _all_once(table, attempts, name, rng)
     attempts = _close_ones_again(table, once, name, rng)
