@@ -528,3 +528,13 @@ def test_a_leap_of_learning_does_not_overflow():
     assert np.isfinite(far.rate).all()
     assert (far.rate > 0.0).all()
     assert np.isfinite(far.mean).all()
+
+
+def test_hundreds_of_clusters_are_found_by_a_search_that_begins_with_few():
+    """Parted in two, such a table gains nothing; only parted in many it does."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(300, size=3000)
+    X = 4.5 * rng.normal(size=(300, 6))[truth] + 0.5 * rng.normal(size=(3000, 6))
+    model = MAPDP(covariance="diagonal", random_state=1).fit(X)
+    assert abs(model.n_clusters_ - len(np.unique(truth))) < 10
+    assert model.log_joint_ > model.log_joint_of(X, truth)
