@@ -21,6 +21,7 @@ from mapdp import (
     SphericalGaussian,
     log_joint,
 )
+from mapdp.data import checks
 from mapdp.engine.build import seated
 from mapdp.engine.problem import Budget, Model, Problem
 from mapdp.engine.score import rounding
@@ -183,6 +184,15 @@ def test_what_would_overflow_is_refused_with_a_sentence(family, cell, words):
             attempt()
         assert words in str(error.value)
         assert f"got {cell} in column 2, row 4" in str(error.value)
+
+
+def test_every_column_has_a_reach_of_its_own():
+    X, centre, reach = np.array([[0.0, 1e6], [1.0, 2e6]]), np.array([0.0, 1.5e6]), np.array([2.0, 1e6])
+    checks.within(X, centre, reach, "rule", "hint", None)
+    for cell in (3.0, -3.0):
+        X[1, 0] = cell
+        with pytest.raises(ValueError, match=f"rule, got {cell} in column 0, row 1"):
+            checks.within(X, centre, reach, "rule", "hint", None)
 
 
 @pytest.mark.parametrize("number", [1e-300, 1e300])

@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mapdp import MAPDP, DiagonalGaussian
+from mapdp import MAPDP, Categorical, DiagonalGaussian, Mixed
 from mapdp.engine.build import seated
 from mapdp.engine.column_cuts import parts_by_column, screen, screen_buffers
 from mapdp.engine.problem import Model, Problem
+from mapdp.engine.state import new_state
 from mapdp.partitions.process import MixtureOfFiniteMixtures, PitmanYor
 from mapdp.search.moves import cut
-from mapdp.search.moves.cut import Cut
+from mapdp.search.moves.cut import Cut, _ByColumns
 from mapdp.search.run import Run
 
 N = 600
@@ -143,3 +144,12 @@ def test_a_cluster_that_was_refused_is_not_tried_again(rng, monkeypatch):
         run.adopt(move.name, proposal.labels, proposal.before)
     monkeypatch.setattr(cut, "screen", None)
     assert move.propose(run) is None
+
+
+@pytest.mark.parametrize(("n_rows", "tried"), [(20_000, {1}), (20_001, {1, 4, 5})])
+def test_levels_of_a_large_table_are_tried_whatever_they_promise(n_rows, tried, rng):
+    X = np.column_stack([rng.normal(size=(n_rows, 4)), rng.integers(0, 3, (n_rows, 2))])
+    X[:, 1] += 9.0 * rng.integers(0, 2, n_rows)
+    family, process = Mixed.empirical(X, [DiagonalGaussian] * 4 + [Categorical] * 2), PitmanYor(1.0)
+    run = Run(Problem(X, X, Model(family, process)), new_state(n_rows, family, process))
+    assert set(_ByColumns(run, rng)._promising(np.arange(2000, dtype=np.int32)).tolist()) == tried

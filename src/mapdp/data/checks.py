@@ -133,9 +133,11 @@ def within(
     X: np.ndarray, centre: np.ndarray | float, reach: np.ndarray | float, rule: str, hint: str, names: Names
 ) -> None:
     """Raise where a cell is farther than `reach` from `centre`, a number for each column; NaN is a gap."""
-    least, most = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
-    if (most - centre <= reach).all() and (centre - least <= reach).all():  # a look that needs no memory
-        return
+    for axis in (None, 0):  # looks that need no memory; the first, in a tenth of the time, often will do
+        least = np.fmin.reduce(X, axis=axis, initial=np.inf)
+        most = np.fmax.reduce(X, axis=axis, initial=-np.inf)
+        if np.all(most - centre <= reach) and np.all(centre - least <= reach):
+            return
     every_cell(X, ~(np.abs(X - centre) > reach), rule, hint, names)
 
 

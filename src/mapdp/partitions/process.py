@@ -106,7 +106,12 @@ class PitmanYor(Process):
 
     def log_total(self, n: float) -> float:
         """Return the log of alpha (alpha + 1) ... (alpha + n - 1)."""
-        return float(log_rising(self.alpha, n if self.rows is None else self.rows))
+        return _log_rising_once(self.alpha, n if self.rows is None else self.rows)
+
+
+@functools.lru_cache(maxsize=64)  # every step of a search asks for the same, and Python takes its time
+def _log_rising_once(alpha: float, n: float) -> float:
+    return float(log_rising(alpha, n))
 
 
 class DirichletProcess(PitmanYor):

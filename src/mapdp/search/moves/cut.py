@@ -13,9 +13,7 @@ from mapdp.search.run import Run
 
 _FEWEST, _MOST = 4, 100  # columns: among fewer, other guesses see each; among more, one says little
 _TRIED = 3  # columns of a cluster: those that promise most
-_TRIED_IN_LARGE = (
-    14  # in a large table; levels whatever they promise: sums of codes overlook some that matter
-)
+_TRIED_IN_LARGE = 14  # in a large table; levels whatever they promise, as sums of codes overlook some
 _SMALLEST = 200  # rows of a cluster that is parted by a column: other guesses see through fewer
 _PROMISING = 0.3  # of the nats that the parameters of another cluster cost, about; chance promises less
 
@@ -82,5 +80,5 @@ class _ByColumns(Regrouper):
         promise, buffers = np.empty(n_columns), screen_buffers(len(sample), n_columns)
         screen(self._cells, sample, self._is_level, buffers, promise)
         best = np.argsort(-promise, kind="stable")[: _TRIED_IN_LARGE if self._is_large else _TRIED]
-        promises = promise[best] * len(sample) > _PROMISING * n_columns * np.log(len(sample))
-        return best[promises | (self._is_level[best] & self._is_large)]
+        is_tried = promise[best] * len(sample) > _PROMISING * n_columns * np.log(len(sample))
+        return best[is_tried | (self._is_level[best] & self._is_large)]
