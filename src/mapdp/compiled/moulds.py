@@ -1,12 +1,13 @@
 """Handles that are needed over and over, as casts of a mould.
 
-What is written down of such a handle, and all arrays that it has for itself, are in one block of memory. To cast
-another is to copy the block and to put new addresses where the old ones were: that takes microseconds, where
-a handle made anew takes some for each array. What is in a field called `prior` is shared.
+What is written down of such a handle, and all arrays that it has for itself, are in one block of memory. To
+cast another is to copy the block and to put new addresses where the old ones were. That takes microseconds,
+where a handle made anew takes some for each array. What is in a field called `prior` is shared.
 """
 
 import functools
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,24 @@ from mapdp.compiled.handles import ADDRESS, Handle, address_of
 
 _LINE = 8  # words of a line of the processor's cache, where every array begins
 _SHARED = ("prior", "addresses")
+_SMALL = 2**16  # bytes of what is cast: beside the numbers of anything larger its handles cost little
+_MOULDS: MutableMapping[Any, dict[int, "Mould | None"]] = weakref.WeakKeyDictionary()
+
+
+def cast(owner: Any, size: int, make: Callable[[], Handle]) -> Handle:
+    """Return what `make` does, which is the same for an owner and a size; from the third time on a cast."""
+    moulds = _MOULDS.setdefault(owner, {})
+    mould = moulds.get(size)
+    if mould is not None:
+        return mould.cast()
+    made = make()
+    moulds[size] = Mould(made) if size in moulds and size_of(made) <= _SMALL else None
+    return made
+
+
+def size_of(model: Handle) -> int:
+    """Return how many bytes a cast of a handle would take."""
+    return sum(array.nbytes for array in _all_arrays(model))
 
 
 class Mould:
@@ -22,19 +41,21 @@ class Mould:
 
     def __init__(self, model: Handle) -> None:
         self._model = model
-        written = [(one.memory, _own_arrays(one.written, 0)) for one in _handles(model)]
-        found = [array for memory, arrays in written for array in (memory, *(one for _, one in arrays))]
-        self._arrays = {id(array): array for array in found}
+        self._arrays = {id(array): array for array in _all_arrays(model)}
         self._starts, n_words = _side_by_side(self._arrays)
         self._block = np.zeros(n_words, dtype=np.int64)
         for key, view in self._views(self._block).items():
             view[...] = self._arrays[key]
+        self._places, self._targets = self._addresses()
+
+    def _addresses(self) -> np.ndarray:
+        """Return the words of a block that hold addresses in it, and how many bytes in these are."""
         pairs = [
-            (self._starts[id(memory)] + place, 8 * self._starts[id(array)])
-            for memory, arrays in written
-            for place, array in arrays
+            (self._starts[id(one.memory)] + place, 8 * self._starts[id(array)])
+            for one in _handles(self._model)
+            for place, array in _own_arrays(one.written, 0)
         ]
-        self._places, self._targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
     def cast(self) -> Handle:
         """Return a new handle."""
@@ -71,6 +92,12 @@ def _handles(value: Any) -> Iterator[Handle]:
     elif isinstance(value, tuple):
         for _, part in _own_parts(value):
             yield from _handles(part)
+
+
+def _all_arrays(model: Handle) -> list[np.ndarray]:
+    """Return what is written down of a handle, first its own, and all arrays that are not shared."""
+    found = [(one.memory, *[array for _, array in _own_arrays(one.written, 0)]) for one in _handles(model)]
+    return [array for arrays in found for array in arrays]
 
 
 def _own_parts(value: tuple) -> list[tuple[int, Any]]:

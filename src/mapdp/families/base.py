@@ -11,18 +11,15 @@ import numpy as np
 from mapdp.compiled.handles import Handle, handle
 from mapdp.compiled.jit import kernel
 from mapdp.compiled.lanes import LANES, whole_lanes
-from mapdp.compiled.moulds import Mould
+from mapdp.compiled.moulds import cast
 from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.data.moments import gaps_filled_by_means, has_gaps
 from mapdp.families import verbs
 from mapdp.families.columns import Sums, new_columns, sums_of
-from mapdp.families.slots import arrays_of
 
 SCALE_HINT = "1.0 is the paper's choice, smaller values look for tighter clusters."
 _ADDRESSES: MutableMapping["Family", np.ndarray] = weakref.WeakKeyDictionary()  # of verbs in machine code
-_MOULDS: MutableMapping["Family", dict[int, Mould]] = weakref.WeakKeyDictionary()  # by number of slots
-_SMALL = 2**16  # bytes of a bank that has a mould: beside the numbers of a larger one its handles cost little
 NO_SCRATCH = np.zeros((0, LANES))  # of a family whose verbs need none
 Bank = Any  # a NamedTuple of arrays; fields called `prior` hold no slots
 Parameters = tuple[np.ndarray, ...]  # a draw of cluster parameters, one per entry of the first axis
@@ -93,13 +90,7 @@ class Family:
     def chairs(self, capacity: int) -> Handle:
         """Return such a bank as kernels take it."""
         slots = whole_lanes(capacity)
-        moulds = _MOULDS.setdefault(self, {})
-        if slots not in moulds:
-            chairs = self._new_chairs(slots)
-            if sum(array.nbytes for array in arrays_of(chairs.contents)) > _SMALL:
-                return chairs
-            moulds[slots] = Mould(chairs)
-        return moulds[slots].cast()
+        return cast(self, slots, lambda: self._new_chairs(slots))
 
     def _new_chairs(self, slots: int) -> Handle:
         chairs = self.handle(self.new_bank(slots))
@@ -119,13 +110,10 @@ class Family:
 
     def scratch_handle(self) -> Handle:
         """Return new working space as kernels take it."""
-        moulds = _MOULDS.setdefault(self, {})
-        if 0 not in moulds:
-            moulds[0] = Mould(self.new_scratch_handle())
-        return moulds[0].cast()
+        return cast(self, 0, self.new_scratch_handle)
 
     def new_scratch_handle(self) -> Handle:
-        """Return the first of them, which has the shape of all others."""
+        """Return one that is not a cast of another."""
         return handle(self.scratch())
 
     def new_bank(self, capacity: int) -> Bank:
