@@ -101,7 +101,7 @@ class Family:
         """Return a bank of this family as kernels take it."""
         written = self.written(bank)
         if self not in _ADDRESSES:
-            _ADDRESSES[self] = verbs.addresses_of(written, self.scratch_handle().written)
+            _ADDRESSES[self] = verbs.addresses_of(written, self.new_scratch_handle().written)
         return handle(bank, _ADDRESSES[self], written)
 
     def written(self, bank: Bank) -> Any:
