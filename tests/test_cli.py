@@ -66,7 +66,7 @@ WRITERS = {
 
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch):
-    """How sure clusters are takes most of the time of a fit; test_cli_options.py has one that takes it all."""
+    """How sure clusters are takes most of a fit's time; test_cli_options.py has a fit that takes it all."""
     monkeypatch.setattr(job, "_SURE_WORK", 0.0)
 
 
