@@ -8,7 +8,7 @@ where a handle made anew takes some for each array. What is in a field called `p
 import functools
 import weakref
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,17 +17,21 @@ from mapdp.compiled.handles import ADDRESS, Handle, address_of
 _LINE = 8  # words of a line of the processor's cache, where every array begins
 _SHARED = ("prior", "addresses")
 _SMALL = 2**16  # bytes of what is cast: beside the numbers of anything larger its handles cost little
-_MOULDS: MutableMapping[Any, dict[int, "Mould | None"]] = weakref.WeakKeyDictionary()
+# By owner and size; None after the first time, False for what is too large.
+_MOULDS: MutableMapping[Any, dict[int, "Mould | Literal[False] | None"]] = weakref.WeakKeyDictionary()
 
 
 def cast(owner: Any, size: int, make: Callable[[], Handle]) -> Handle:
     """Return what `make` does, which is the same for an owner and a size; from the third time on a cast."""
     moulds = _MOULDS.setdefault(owner, {})
     mould = moulds.get(size)
-    if mould is not None:
+    if mould:
         return mould.cast()
     made = make()
-    moulds[size] = Mould(made) if size in moulds and size_of(made) <= _SMALL else None
+    if size not in moulds:
+        moulds[size] = None
+    elif mould is None:
+        moulds[size] = Mould(made) if size_of(made) <= _SMALL else False
     return made
 
 
