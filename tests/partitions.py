@@ -1,12 +1,12 @@
 """Exact oracles: every partition of a few rows, and the algorithm written as the paper prints it."""
 
-import copy
 from collections.abc import Iterator
 
 import numpy as np
 
 from mapdp.compiled.lanes import LANES
 from mapdp.families import verbs
+from mapdp.families.slots import arrays_of, fill_slots
 from mapdp.partitions.process import Process
 
 
@@ -39,7 +39,8 @@ class SetsOfRows:
     def _holding(self, rows: tuple[int, ...]):
         """Return a bank whose first chair has the statistics of rows: of all but the last, and of that."""
         if rows not in self._banks:
-            bank = copy.deepcopy(self._holding(rows[:-1]))
+            bank = self._family.bank(1)
+            fill_slots(bank, list(arrays_of(self._holding(rows[:-1]))))
             verbs.insert(bank, 0, self._rows[rows[-1]], self._scratch)
             self._banks[rows] = bank
         return self._banks[rows]

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from mapdp import MAPDP, DiagonalGaussian, cli, compare, load
 from mapdp.cli import app as commands
-from mapdp.cli import show
+from mapdp.cli import job, show
 from mapdp.cli.formats import TroubleError
 from mapdp.data import writing
 from mapdp.outputs import summary
@@ -62,6 +62,12 @@ WRITERS = {
     "parquet": lambda t, path: t.to_parquet(path, index=False),
     "arrow": lambda t, path: feather.write_feather(t, str(path)),
 }
+
+
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch):
+    """How sure clusters are takes most of a fit's time; test_cli_options.py has a fit that takes it all."""
+    monkeypatch.setattr(job, "_SURE_WORK", 0.0)
 
 
 @pytest.fixture

@@ -11,6 +11,9 @@ from mapdp import Bernoulli, DiagonalGaussian, Gaussian, Poisson, Product
 from mapdp.compiled.entries import addresses_for, array_at, invoke
 from mapdp.compiled.handles import copied, handle
 from mapdp.compiled.jit import is_compiled, kernel
+from mapdp.compiled.moulds import Mould, cast
+from mapdp.families.slots import arrays_of
+from tests.contract.cases import over_likelihoods
 
 
 class Inner(NamedTuple):
@@ -46,13 +49,57 @@ def outer(rng):
 
 @pytest.mark.skipif(not is_compiled(), reason="addresses are of machine code")
 def test_machine_code_reads_what_python_wrote(rng):
-    bank, x, scratch = outer(rng), rng.normal(size=3), np.arange(4.0).reshape(2, 2)
-    known = handle(bank, addresses_for([(_weighed, "bias")], bank, scratch))
+    bank, scratch = outer(rng), np.arange(4.0).reshape(2, 2)
+    assert_is_read(handle(bank, addresses_for([(_weighed, "bias")], bank, scratch)), scratch, rng)
+
+
+def assert_is_read(known, scratch, rng):
+    """Compare what machine code reads with what Python does."""
+    bank, x = known.contents, rng.normal(size=3)
     for k in range(4):
         expected = (
             7 - 1.5 * 0.25 + 1.0 + (x * bank.inner.weights * bank.table[:, k] * bank.cube[:, 0, k]).sum()
         )
         assert _call(known, k, x, handle(scratch)) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.skipif(not is_compiled(), reason="addresses are of machine code")
+def test_machine_code_reads_the_arrays_of_a_cast(rng):
+    bank, scratch = outer(rng), np.arange(4.0).reshape(2, 2)
+    mould = Mould(handle(bank, addresses_for([(_weighed, "bias")], bank, scratch)))
+    one, other = mould.cast(), mould.cast()
+    for array in (one.contents.inner.weights, one.contents.table, one.contents.cube):
+        array += 1.0
+    assert_is_read(one, scratch, rng)
+    assert_is_read(other, scratch, rng)
+    np.testing.assert_array_equal(other.contents.table, bank.table)
+    np.testing.assert_array_equal(one.contents.table, bank.table + 1.0)
+
+
+@over_likelihoods
+def test_casts_of_chairs_are_like_new_ones_and_share_no_array(case):
+    new, *casts = (case.family._new_chairs(8), *[case.family.chairs(8) for _ in range(4)])
+    assert casts[-1].known is None  # nobody has looked it up
+    expected = list(arrays_of(new.contents))
+    for one in casts:
+        arrays = list(arrays_of(one.contents))
+        others = [array for other in casts if other is not one for array in arrays_of(other.contents)]
+        for array, like in zip(arrays, expected, strict=True):
+            np.testing.assert_array_equal(array, like)
+            assert not any(np.shares_memory(array, other) for other in others)
+            assert [array is other for other in arrays] == [like is other for other in expected]
+        assert (one.addresses == new.addresses).all()
+        assert len(one.memory) == len(new.memory)
+
+
+def test_what_is_large_or_needed_once_has_no_mould():
+    class Owner:
+        pass
+
+    owner, small, large = Owner(), (np.zeros(4),), (np.zeros(2**14),)
+    for contents, is_cast in ((small, [False, False, True]), (large, [False] * 3)):
+        made = [cast(owner, len(contents[0]), lambda c=contents: handle(c)) for _ in range(3)]
+        assert [one.contents[0] is not contents[0] for one in made] == is_cast
 
 
 def test_a_handle_shares_its_arrays_and_a_copy_does_not(rng):

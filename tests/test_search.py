@@ -38,7 +38,8 @@ def fitted_joints(case, process, X, n_init):
 def test_the_best_of_all_877_partitions_is_found(case):
     """More than 1,000 data sets of all families together: 99% by one start, all by five.
 
-    The first of five starts is what one start is: the next test shows it.
+    The first of five starts is what one start is, and five are never worse: the next test shows it. So five
+    starts are needed only where one has missed the best.
     """
     assert len(PARTITIONS_OF_7) == 877
     rng, missed = np.random.default_rng(7), 0
@@ -46,17 +47,18 @@ def test_the_best_of_all_877_partitions_is_found(case):
     for number in range(1000 // len(FAMILIES) + 1):
         X, process = case.rows(rng, 7), processes[number % len(processes)]
         best = best_of_all_partitions(case, process, X)
-        first, reached = fitted_joints(case, process, X, 5)
-        missed += first < best - 1e-7
-        assert reached >= best - 1e-7
+        if fitted_joints(case, process, X, 1)[1] < best - 1e-7:
+            missed += 1
+            assert fitted_joints(case, process, X, 5)[1] >= best - 1e-7
     assert missed <= 1
 
 
 @over_families
 def test_the_first_of_five_starts_is_what_one_start_is(case, rng):
     X, process = case.rows(rng, 7), PROCESSES["pitman-yor"]
-    (first, _), alone = (fitted_joints(case, process, X, n) for n in (5, 1))
+    (first, reached), alone = (fitted_joints(case, process, X, n) for n in (5, 1))
     assert alone == (first, first)
+    assert reached >= first
 
 
 def improvements(X, labels, joint):

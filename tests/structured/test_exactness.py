@@ -151,6 +151,7 @@ def test_no_visit_and_no_block_lowers_the_joint_and_counts_stay_right(kind, rng)
             else:
                 run.visit(rng.integers(0, 40, 1).astype(np.int32))
             after = run.log_joint()
+            assert after == run.log_joint_anew()
             assert after >= before - 1e-9
             before = after
         franchise = run.franchise
@@ -170,6 +171,7 @@ def test_a_climb_never_drops_also_where_concentrations_are_learned(kind, rng):
     joints = np.array([step.log_joint for step in found.trace])
     assert (np.diff(joints) >= -1e-7).all()
     assert found.log_joint >= joints[-1] - 1e-7
+    assert found.run.log_joint() == found.run.log_joint_anew()
 
 
 def test_tables_of_known_dishes_are_the_best_of_all_seatings(rng):

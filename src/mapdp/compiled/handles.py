@@ -7,12 +7,14 @@ pass over rows again; a call through an address costs a few nanoseconds for each
 
 import ctypes
 import struct
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 _FLOAT, _BITS = struct.Struct("d"), struct.Struct("q")  # the same 64 bits as a float and as a whole number
 NO_ADDRESSES = np.empty(0, dtype=np.int64)
+ADDRESS = 4  # the word of an array that says where it begins
 
 
 class _Written(NamedTuple):
@@ -21,13 +23,25 @@ class _Written(NamedTuple):
 
 
 class Handle(_Written):
-    """A tuple of arrays and numbers under its address.
+    """A tuple of arrays and numbers under its address."""
 
-    `contents` is the tuple as Python takes it, `written` as kernels do: parts of it may be handles, too.
-    """
+    known: tuple[Any, Any] | None
+    look_up: Callable[[], tuple[Any, Any]]
 
-    contents: Any
-    written: Any
+    @property
+    def contents(self) -> Any:
+        """Return the tuple as Python takes it."""
+        return self._both()[0]
+
+    @property
+    def written(self) -> Any:
+        """Return the tuple as kernels take it: parts of it may be handles, too."""
+        return self._both()[1]
+
+    def _both(self) -> tuple[Any, Any]:
+        if self.known is None:
+            self.known = self.look_up()
+        return self.known
 
     def __reduce__(self) -> Any:
         raise TypeError("a Handle holds addresses of this process. Hint: pickle its contents.")
@@ -37,7 +51,7 @@ def handle(contents: Any, addresses: np.ndarray = NO_ADDRESSES, written: Any = N
     """Return a value as kernels take it; its arrays are shared."""
     written = contents if written is None else written
     made = Handle(np.array(_words(written), dtype=np.int64), addresses)
-    made.contents, made.written = contents, written
+    made.known = contents, written
     return made
 
 
@@ -70,7 +84,7 @@ def _write(value: Any, words: list[int]) -> None:
         flags = value.flags
         if not flags.c_contiguous:
             raise TypeError("arrays of a bank must be contiguous")
-        start = _address(value, flags.writeable)
+        start = address_of(value, flags.writeable)
         words += (0, 0, value.size, value.itemsize, start, *value.shape, *value.strides)
     elif isinstance(value, tuple):
         for part in value:
@@ -83,7 +97,7 @@ def _write(value: Any, words: list[int]) -> None:
         raise TypeError(f"a bank holds arrays, floats and whole numbers, got {type(value).__name__}")
 
 
-def _address(array: np.ndarray, is_writeable: bool) -> int:
+def address_of(array: np.ndarray, is_writeable: bool = True) -> int:
     """Return where an array begins; by way of `ctypes`, where that can be, in a fifth of the time."""
     if is_writeable and array.size:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]

@@ -177,7 +177,7 @@ class MAPHMM(StructuredMixture):
         best = search(self._kind, part, labels, self.n_init, rng)[0]
         n_states = int(best.labels.max()) + 1
         weights = best.process.log_weights(best.run.counts)[:, :n_states]
-        log_density = densities(task.X, best.run.state.bank, n_states, task.family)
+        log_density = densities(task.X, best.run.state.chairs, n_states, task.family)
         path = path_of(log_density, task.places, weights)
         del log_density
         run = MarkovRun(task, path, best.process)

@@ -150,7 +150,7 @@ class Background(Family):
         """Return the family's working space, and room for a score of each chair."""
         return BackgroundScratch(self.family.scratch(), np.zeros(whole_lanes(self.n_rows + _SPARE)))
 
-    def scratch_handle(self) -> Handle:
+    def new_scratch_handle(self) -> Handle:
         """Return new working space as kernels take it."""
         inner, scores = self.family.scratch_handle(), np.zeros(whole_lanes(self.n_rows + _SPARE))
         return handle(BackgroundScratch(inner.contents, scores), written=BackgroundScratch(inner, scores))

@@ -11,6 +11,7 @@ import numpy as np
 from mapdp.compiled.handles import Handle, handle
 from mapdp.compiled.jit import kernel
 from mapdp.compiled.lanes import LANES, whole_lanes
+from mapdp.compiled.moulds import cast
 from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.data.moments import gaps_filled_by_means, has_gaps
@@ -89,6 +90,9 @@ class Family:
     def chairs(self, capacity: int) -> Handle:
         """Return such a bank as kernels take it."""
         slots = whole_lanes(capacity)
+        return cast(self, slots, lambda: self._new_chairs(slots))
+
+    def _new_chairs(self, slots: int) -> Handle:
         chairs = self.handle(self.new_bank(slots))
         refresh_chairs(chairs, 0, slots)
         return chairs
@@ -97,7 +101,7 @@ class Family:
         """Return a bank of this family as kernels take it."""
         written = self.written(bank)
         if self not in _ADDRESSES:
-            _ADDRESSES[self] = verbs.addresses_of(written, self.scratch_handle().written)
+            _ADDRESSES[self] = verbs.addresses_of(written, self.new_scratch_handle().written)
         return handle(bank, _ADDRESSES[self], written)
 
     def written(self, bank: Bank) -> Any:
@@ -106,6 +110,10 @@ class Family:
 
     def scratch_handle(self) -> Handle:
         """Return new working space as kernels take it."""
+        return cast(self, 0, self.new_scratch_handle)
+
+    def new_scratch_handle(self) -> Handle:
+        """Return one that is not a cast of another."""
         return handle(self.scratch())
 
     def new_bank(self, capacity: int) -> Bank:

@@ -151,7 +151,7 @@ class Mixed(Family):
         pairs = zip(is_grid, self._kinds, strict=True)
         return [room_for(prior) if one else NO_SCRATCH for one, (_, prior) in pairs]
 
-    def scratch_handle(self) -> Handle:
+    def new_scratch_handle(self) -> Handle:
         """Return new working space as kernels take it."""
         rooms = self._rooms()
         scratch, leaves = paired(rooms), [handle(room) for room in rooms]

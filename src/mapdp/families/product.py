@@ -115,7 +115,7 @@ class Product(Family):
         """Return the working space of each part, paired as the banks are."""
         return paired([part.scratch() for part, _ in self.parts])
 
-    def scratch_handle(self) -> Handle:
+    def new_scratch_handle(self) -> Handle:
         """Return new working space as kernels take it."""
         leaves = [part.scratch_handle() for part, _ in self.parts]
         if len(leaves) == 1:

@@ -113,8 +113,9 @@ class Uncollapsed(Family):
     def refill(self, rng: np.random.Generator) -> None:
         """Replace the noise that chairs with a first row have used."""
         used = int(self.used[0])
-        self.supply[:used] = self.noise(np.ones(used), rng)
-        self.used[0] = 0
+        if used:
+            self.supply[:used] = self.noise(np.ones(used), rng)
+            self.used[0] = 0
 
     def noise(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return noise, from which `draw` makes the parameters of chairs with n rows."""

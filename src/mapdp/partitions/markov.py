@@ -26,7 +26,8 @@ _LOG_ALPHAS = (-15.0, 15.0)  # between which a logarithm of alpha is looked for
 
 def restaurants(states: np.ndarray, is_first: np.ndarray) -> np.ndarray:
     """Return the restaurant of each row: the state before, or that of first rows."""
-    return np.where(is_first, START, np.roll(states, 1) + 1)
+    before = np.append(states[-1:], states[:-1])
+    return np.where(is_first, START, before + 1)
 
 
 def at_home(counts: Counts) -> Counts:
@@ -101,7 +102,8 @@ class MarkovProcess(HierarchicalProcess):
         """
         n_states = counts.customers.shape[1]
         served = np.append(counts.n_dish_tables, self.gamma) / (counts.tables.sum() + self.gamma)
-        weights = np.pad(counts.customers, ((0, 1), (0, 1))) + self.alpha * served
+        weights = np.zeros((len(counts.customers) + 1, n_states + 1)) + self.alpha * served
+        weights[:-1, :-1] += counts.customers
         weights[1:] += self.stickiness * np.eye(n_states + 1)
         return np.log(weights / weights.sum(axis=1, keepdims=True))
 

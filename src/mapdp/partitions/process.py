@@ -106,12 +106,7 @@ class PitmanYor(Process):
 
     def log_total(self, n: float) -> float:
         """Return the log of alpha (alpha + 1) ... (alpha + n - 1)."""
-        return _log_rising_once(self.alpha, n if self.rows is None else self.rows)
-
-
-@functools.lru_cache(maxsize=64)  # every step of a search asks for the same, and Python takes its time
-def _log_rising_once(alpha: float, n: float) -> float:
-    return float(log_rising(alpha, n))
+        return _log_rising(self.alpha, n if self.rows is None else self.rows)
 
 
 class DirichletProcess(PitmanYor):
@@ -184,6 +179,11 @@ class MixtureOfFiniteMixtures(Process):
     def log_total(self, n: float) -> float:
         """The weights of all partitions add up to one."""
         return 0.0
+
+
+@functools.lru_cache(maxsize=64)  # every step of a search asks for the same
+def _log_rising(alpha: float, n: float) -> float:
+    return float(log_rising(alpha, n))
 
 
 @functools.lru_cache(maxsize=64)  # every state of a search asks for the same

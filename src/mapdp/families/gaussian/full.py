@@ -225,7 +225,7 @@ class Gaussian(Located):
 
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw centres and covariances of n clusters."""
-        draws = stats.invwishart(self.dof, self.scale).rvs(n, random_state=rng)
+        draws = stats.invwishart.rvs(self.dof, self.scale, n, random_state=rng)
         covariance = np.reshape(draws, (n, self.n_features, self.n_features))
         return self.sample_rows((self.mean, covariance / self.strength), rng), covariance
 

@@ -105,6 +105,7 @@ class FranchiseRun(StructuredRun):
         if not beats(after, before):
             return False
         self.process = process
+        self.forget()
         self.franchise.weights[:] = weights_of(process)
         settle_tables(self.franchise)
         return True

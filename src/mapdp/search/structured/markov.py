@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mapdp.compiled.handles import Handle
 from mapdp.compiled.lanes import whole_lanes
 from mapdp.engine.score import beats, score_rows
 from mapdp.engine.state import new_workspace
 from mapdp.engine.structured.chain import viterbi
 from mapdp.engine.structured.tables import BEFORE, seated_franchise
-from mapdp.families.base import Bank, Family
+from mapdp.families.base import Family
 from mapdp.partitions.labels import compact
 from mapdp.partitions.markov import START, at_home
 from mapdp.search.structured import moves
@@ -76,6 +77,7 @@ class MarkovRun(FranchiseRun):
         if not beats(process.log_prior_of(other.counts) + self.log_hyperprior(process), before):
             return False
         self.process, self.franchise = process, other
+        self.forget()
         return True
 
     def path(self) -> np.ndarray:
@@ -84,7 +86,7 @@ class MarkovRun(FranchiseRun):
         tidy = self if labels.max() == self.labels.max() else self.with_labels(labels)
         n_states = int(labels.max()) + 1
         log_weights = self.process.log_weights(tidy.counts)[:, :n_states]
-        log_density = densities(self.task.X, tidy.state.bank, n_states, self.task.family)
+        log_density = densities(self.task.X, tidy.state.chairs, n_states, self.task.family)
         return path_of(log_density, self._is_first, log_weights)
 
     def prepare_split(self) -> None:
@@ -113,11 +115,11 @@ class MarkovRun(FranchiseRun):
         return rows.astype(np.int32), np.cumsum(lengths)
 
 
-def densities(X: np.ndarray, bank: Bank, n_states: int, family: Family) -> np.ndarray:
+def densities(X: np.ndarray, chairs: Handle, n_states: int, family: Family) -> np.ndarray:
     """Return the log density of every row in each of the first states: (N, at least `n_states`)."""
     n_chairs = whole_lanes(n_states)
     out = np.empty((len(X), n_chairs))
-    score_rows(X, np.zeros(n_chairs), family.handle(bank), new_workspace(family, 0), out)
+    score_rows(X, np.zeros(n_chairs), chairs, new_workspace(family, 0), out)
     return out
 
 

@@ -115,6 +115,7 @@ class NestedRun(StructuredRun):
         process = self.process.learned(self.group_labels, self.task.places, self.labels, *self.task.priors)
         has_changed, self.process = process != self.process, process
         self.nest.weights[0] = process.beta
+        self.forget()
         return has_changed
 
     def merge_gains(self) -> np.ndarray:
@@ -140,7 +141,7 @@ class NestedRun(StructuredRun):
         if len(chairs) == 0:
             return self.labels[rows] + self.state.capacity
         n_chairs = int(chairs.max()) + 1
-        scores = densities(self.task.X[rows], self.state.bank, n_chairs, self.task.family)[:, chairs]
+        scores = densities(self.task.X[rows], self.state.chairs, n_chairs, self.task.family)[:, chairs]
         return chairs[(scores + np.log(self.state.sizes[chairs])).argmax(axis=1)]
 
     def _settled(self, labels: np.ndarray, of_groups: np.ndarray, rows: np.ndarray) -> Self:

@@ -65,6 +65,7 @@ class StructuredRun:
         self.trace: list[Step] = []
         self.n_sweeps = 0
         self.failed: set[bytes] = set()  # splits that were tried in vain
+        self._known: float | None = None  # the joint, once it was asked for and until something changes
 
     @property
     def labels(self) -> np.ndarray:
@@ -93,6 +94,16 @@ class StructuredRun:
 
     def log_joint(self) -> float:
         """Return log p(x, seating), with the density of what is learned."""
+        if self._known is None:
+            self._known = self.log_joint_anew()
+        return self._known
+
+    def forget(self) -> None:
+        """Forget the joint; to be called where rows, tables or concentrations change."""
+        self._known = None
+
+    def log_joint_anew(self) -> float:
+        """Work out the joint."""
         values = np.zeros(self.state.capacity)
         log_densities(self.state, values)
         return float(values.sum()) + self.log_prior()
@@ -115,6 +126,7 @@ class StructuredRun:
 
     def pass_over(self, n: int, kernel: Callable[[np.int64], int]) -> int:
         """Call a kernel until it has done n things, with more chairs where they run out."""
+        self.forget()
         before, reached = int(self.state.counters[MOVED]), np.int64(0)
         while (reached := np.int64(kernel(reached))) < n:
             self.grow()
@@ -122,7 +134,7 @@ class StructuredRun:
 
     def take(self, other: Self) -> None:
         """Go on with the seating of another run."""
-        self.state, self.process = other.state, other.process
+        self.state, self.process, self._known = other.state, other.process, other._known
 
     def adopt(self, other: Self, move: str) -> bool:
         """Take over another seating if its joint is higher."""
