@@ -145,12 +145,13 @@ def test_a_saved_model_keeps_what_was_filled(tmp_path):
         {"columns": np.array([0.5])},
         {"values": np.array([np.inf])},
         {"values": np.zeros(2)},
+        {"total": np.inf},
         {"rows": np.empty(0, np.int64), "columns": np.empty(0, np.int64), "values": np.empty(0)},
     ],
 )
 def test_forged_fills_are_refused(forged):
     model = MAPDP(random_state=0).fit(with_gaps(slanted(np.random.default_rng(0), 90)[0], 0.1))
-    good = FilledCells(np.array([2]), np.array([1]), np.array([0.5]))
+    good = FilledCells(np.array([2]), np.array([1]), np.array([0.5]), 1.0)
     model._filled = good
     assert saving.from_bytes(saving.to_bytes(model))._filled.values == good.values
     model._filled = good._replace(**forged)
@@ -235,19 +236,58 @@ def test_columns_with_many_gaps_are_not_filled():
     gaps = gaps_to_fill(model.schema_, X, is_asked=False)
     assert np.argwhere(gaps).tolist() == [[3, 0]]
     assert gaps_to_fill(model.schema_, X, is_asked=True).sum() == 121
-    X[7] = np.nan  # nothing at all is known of it
+    X[:20] = np.nan  # of too many rows nothing at all is known
     assert gaps_to_fill(model.schema_, X, is_asked=True) is None
 
 
 def test_other_tables_are_left_as_they_are():
-    cells = FilledCells(np.array([1, 4]), np.array([0, 1]), np.array([2.0, 3.0]))
+    cells = FilledCells(np.array([1, 4]), np.array([0, 1]), np.array([2.0, 3.0]), 8.0)
     X = np.ones((5, 2))
     assert cells.put_into(X) is X
     assert cells.put_into(X[:3]) is not None
     X[1, 0] = X[4, 1] = np.nan
     assert_array_equal(cells.put_into(X)[[1, 4], [0, 1]], [2.0, 3.0])
     assert np.isnan(X[1, 0])
+    assert np.isnan(cells.put_into(X + 1.0)[1, 0])
     assert FilledCells.between(X, X.copy()) is None
+
+
+def test_a_row_without_any_cell_is_in_the_largest_cluster():
+    X, _ = slanted(np.random.default_rng(0), 250)
+    whole = MAPDP(random_state=0).fit(X)
+    X = np.vstack([X, np.full((1, 3), np.nan)])
+    model = MAPDP(random_state=0).fit(X)
+    assert_array_equal(model.labels_, [*whole.labels_, 0])
+    assert MAPDP(random_state=0, covariance="full").fit(X).labels_[-1] == 0
+    torn = np.where([[True, False, True]], np.nan, X[:5])
+    torn[3] = np.nan
+    assert len(model.partial_fit(torn).labels_) == 5
+
+
+def test_a_covariance_that_is_asked_for_stays_beside_counts_with_gaps():
+    table, truth = mixed_table()
+    table["count"] = np.random.default_rng(5).poisson(5, len(table)).astype(float)
+    table.loc[4, "count"] = None
+    for covariance in ("full", "shared"):
+        model = MAPDP(covariance=covariance, columns={"count": "count"}, random_state=0).fit(table)
+        assert model.models_[0].structure == f"{covariance} covariance of 3 columns"
+        assert set(model._filled.columns) == {0, 1, 2}
+        assert adjusted_rand_score(truth, model.labels_) > 0.9
+
+
+def test_tables_of_single_precision_are_saved_and_loaded():
+    X = with_gaps(slanted(np.random.default_rng(0), 90)[0], 0.1).astype(np.float32)
+    model = MAPDP(random_state=0).fit(X)
+    again = saving.from_bytes(saving.to_bytes(model))
+    assert_allclose(again.log_joint_of(X, again.labels_), model.log_joint_, rtol=1e-9)
+
+
+def test_a_background_beside_gaps_in_words_keeps_the_covariance():
+    X, truth = slanted(np.random.default_rng(0))
+    table = pd.DataFrame(X, columns=list("abc"))
+    table["level"] = np.array(["u", "v", "w"])[truth]
+    table.loc[::17, "level"] = None
+    assert MAPDP(random_state=0, background=True).fit(table).n_clusters_ == 3
 
 
 def test_a_stream_takes_gaps_that_come_late():

@@ -43,8 +43,8 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
         )
     core = _core(seen.numbers, _is_level(seen.schema))
     first = clone(model).set_params(background=False, callback=None, verbose=0)
-    if seen.has_gaps and model.covariance == "auto":  # of columns that vary together, none may be missing
-        first.covariance = "diagonal"
+    if model.covariance == "auto" and ModelChoice.of(model).gaps_to_fill(seen) is not None:
+        first.covariance = "diagonal"  # of columns that vary together, none may be missing
     if not isinstance(first.init, str):
         first.init = np.asarray(first.init)[core]
     first.fit(_safe_indexing(X, core))

@@ -5,15 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mapdp.data.columns import Schema
-from mapdp.data.moments import MANY
+from mapdp.data.moments import MANY, gaps_filled_by_means
 from mapdp.data.one_gaussian import filled_as_one_gaussian
 from mapdp.families import Product
 from mapdp.families.base import Family
 
 MEASURED = ("real", "log", "count")  # kinds of columns that may vary together
-_MOST = (
-    1.0 / 3.0
-)  # of the rows that may lack a column that is filled: with more gaps, fills would speak too loud
+_MOST_EMPTY = 0.05  # of the rows that may have no cell at all; they are put where most rows are
+_MOST = 1.0 / 3.0  # of the rows that may lack a column that is filled: more fills would speak too loud
 
 
 class FilledCells(NamedTuple):
@@ -22,6 +21,7 @@ class FilledCells(NamedTuple):
     rows: np.ndarray
     columns: np.ndarray  # among those that are used
     values: np.ndarray
+    total: float  # of the cells that were there, by which the table is known again
 
     @classmethod
     def between(cls, numbers: np.ndarray, filled: np.ndarray) -> "FilledCells | None":
@@ -29,12 +29,13 @@ class FilledCells(NamedTuple):
         if numbers is filled:
             return None
         rows, columns = np.nonzero(np.isnan(numbers) & ~np.isnan(filled))
-        return cls(rows, columns, filled[rows, columns]) if len(rows) else None
+        values = filled[rows, columns].astype(np.float64)
+        return cls(rows, columns, values, float(np.nansum(numbers))) if len(rows) else None
 
     def put_into(self, numbers: np.ndarray) -> np.ndarray:
-        """Return a table with the cells filled, if it has gaps there; else as it is."""
-        is_the_table = self.rows.max() < len(numbers) and np.isnan(numbers[self.rows, self.columns]).all()
-        if not is_the_table:
+        """Return the table with the cells filled; another one as it is."""
+        has_gaps = self.rows.max() < len(numbers) and np.isnan(numbers[self.rows, self.columns]).all()
+        if not has_gaps or not np.isclose(np.nansum(numbers), self.total, rtol=1e-9):
             return numbers
         out = numbers.copy()
         out[self.rows, self.columns] = self.values
@@ -44,17 +45,18 @@ class FilledCells(NamedTuple):
 def gaps_to_fill(schema: Schema, numbers: np.ndarray, is_asked: bool) -> np.ndarray | None:
     """Return which gaps would have to be filled for measurements to vary together, None for none.
 
-    Rows that lack all measurements are described without them. Columns with many gaps are not filled
-    unless a covariance is asked for.
+    Rows that lack all measurements are described by their other columns, if there are any. Columns with
+    many gaps are not filled unless a covariance is asked for.
     """
     kinds = np.array([schema.columns[j].kind for j in schema.used])
     gaps = np.isnan(numbers)
     some = np.isin(kinds, MEASURED) & (is_asked | (gaps.mean(axis=0) <= _MOST))
     measured = np.flatnonzero(some & (kinds != "count")) if (some & (kinds != "count")).any() else some
     nothing = gaps[:, measured].all(axis=1)
-    gaps = gaps & some & ~nothing[:, None]
-    is_alone = bool(nothing.any()) and len(kinds) == some.sum()  # rows without any cell
-    return None if is_alone or not 2 <= some.sum() <= MANY or not gaps.any() else gaps
+    has_others = len(kinds) > some.sum()
+    gaps = gaps & some & ~(nothing & has_others)[:, None]
+    is_empty = not has_others and nothing.mean() > _MOST_EMPTY
+    return None if is_empty or not 2 <= some.sum() <= MANY or not gaps.any() else gaps
 
 
 def filled_as_one_cluster(
@@ -62,7 +64,7 @@ def filled_as_one_cluster(
 ) -> np.ndarray:
     """Return a table whose gaps hold what one Gaussian of all rows expects there."""
     out, columns = numbers.copy(), np.flatnonzero(_measured(schema))
-    cells = filled_as_one_gaussian(numbers[:, columns], weights)
+    cells = gaps_filled_by_means(filled_as_one_gaussian(numbers[:, columns], weights))
     for place, j in enumerate(columns):
         some = gaps[:, j]
         out[some, j] = schema.columns[schema.used[j]].possible(cells[some, place])

@@ -11,7 +11,7 @@ from mapdp.engine.density import encoded_for_scores, log_sum, reduced_scores
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
 from mapdp.estimators.filled_gaps import vary_together
-from mapdp.families import LinearRegression, Mixed
+from mapdp.families import LinearRegression, Mixed, Product
 from mapdp.families.background import Background
 from mapdp.families.base import Family
 from mapdp.insights.branches import TreeDescription, described_tree
@@ -162,13 +162,15 @@ class FittedMixture(NamedTuple):
                 f"{type(self.family).__name__} sees rows as a whole and cannot fill gaps. "
                 "Hint: use a family with columns, such as DiagonalGaussian."
             )
-        found = zip(self._used(), self._expected(numbers), strict=True)
+        found = zip(self._used(), self._expected(numbers, self._chances(numbers)), strict=True)
         return [fill._replace(values=column.decoded(fill.values)) for column, fill in found]
 
-    def _expected(self, numbers: np.ndarray) -> list[Fill]:
+    def _chances(self, numbers: np.ndarray) -> np.ndarray:
+        """Return each row's probability of each cluster, new ones left out."""
+        return self.scores(self.encoded(numbers), lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
+
+    def _expected(self, numbers: np.ndarray, chances: np.ndarray) -> list[Fill]:
         """Return what belongs in the gaps of each used column, as numbers of the schema."""
-        rows = self.encoded(numbers)
-        chances = self.scores(rows, lambda s: np.exp(s[:, :-1] - log_sum(s[:, :-1])[:, None]))
         cells = Mixed.of(self.family).encode(numbers, self.schema.names())
         found = fills(self.family, self.bank, cells, chances)
         return [self._as_number(place, fill) for place, fill in enumerate(found)]
@@ -177,9 +179,16 @@ class FittedMixture(NamedTuple):
         return fill._replace(values=self.family.column(place).decode(fill.values[:, None])[:, 0])
 
     def with_expected(self, numbers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-        """Return numbers in which these gaps hold what the clusters expect there; counts stay whole."""
-        out = numbers.copy()
-        for j, (column, fill) in enumerate(zip(self._used(), self._expected(numbers), strict=True)):
+        """Return numbers in which these gaps hold what the clusters expect there; counts stay whole.
+
+        A row without any cell is taken for one of the largest cluster: between clusters it would be alone.
+        """
+        out, chances = numbers.copy(), self._chances(numbers)
+        nothing = np.isnan(numbers).all(axis=1)
+        chances[nothing] = np.arange(chances.shape[1]) == 0
+        for j, (column, fill) in enumerate(
+            zip(self._used(), self._expected(numbers, chances), strict=True)
+        ):
             some = gaps[fill.rows, j]
             out[fill.rows[some], j] = column.possible(fill.values[some])
         return out
@@ -189,12 +198,16 @@ class FittedMixture(NamedTuple):
         return log_density_of_cells(self.family, self.bank, numbers, some, labels)
 
     def without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers with gaps filled in columns that vary together; rows that lack all keep them."""
+        """Return numbers with gaps filled in columns that vary together.
+
+        Beside other columns, rows that lack all of them are described without them.
+        """
         together = vary_together(self.family)
         if not (together.any() and has_gaps(numbers[:, together])):
             return numbers
         gaps = np.isnan(numbers) & together
-        return self.with_expected(numbers, gaps & ~gaps[:, together].all(axis=1, keepdims=True))
+        is_left = gaps[:, together].all(axis=1, keepdims=True) & isinstance(self.family, Product)
+        return self.with_expected(numbers, gaps & ~is_left)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows in the values of the table, and the cluster of each, -1 for a new one."""

@@ -62,10 +62,13 @@ class ModelChoice(NamedTuple):
         """Say whether hyperparameters are learned: by default where no family is given."""
         return (self.prior or ("learned" if self.family is None else "paper")) == "learned"
 
-    def begun(self, reading: Reading) -> Reading:
-        """Return a reading with the family to begin with: it has the covariance that was asked for."""
-        family = reading.family
-        if self.is_asked and not (self.is_learned and self.gaps_to_fill(reading) is not None):
+    def begun(self, reading: Reading, is_filled: bool = False) -> Reading:
+        """Return a reading with the family to begin with: it has the covariance that was asked for.
+
+        Not yet, where gaps have to be filled first.
+        """
+        family, is_ready = reading.family, is_filled or not self.is_learned
+        if self.is_asked and (is_ready or self.gaps_to_fill(reading) is None):
             block = _measured_block(self.covariance, reading)
             family = _shaped(self.covariance, reading, block, reading.numbers)
         if self.is_learned and not isinstance(self.family, Family):

@@ -113,7 +113,9 @@ class MapFit(NamedTuple):
     def _holding(self, numbers: np.ndarray) -> "MapFit":
         """Return the fit of the same table with some gaps filled."""
         counted = None if self.blocks is None else self.blocks.counted()
-        return self._replace(reading=self.model_choice.begun(self.reading.holding(numbers, counted)))
+        return self._replace(
+            reading=self.model_choice.begun(self.reading.holding(numbers, counted), is_filled=True)
+        )
 
     def _times(self) -> np.ndarray | None:
         """Return how often each row counts, None where each counts once."""

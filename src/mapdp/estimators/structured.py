@@ -127,7 +127,7 @@ class StructuredMixture(Mixture):
         if gaps and not family.has_columns:
             raise ValueError(
                 f"X must have no gaps for {type(family).__name__}, whose columns are correlated. "
-                "Hint: fill them with MAPDP(...).impute, or use a family such as DiagonalGaussian."
+                "Hint: fill them with MAPDP(...).impute, or leave family and covariance as they are."
             )
         family = Mixed.of(family) if gaps else family
         rows = family.encode(self._numbers, self.schema_.names())

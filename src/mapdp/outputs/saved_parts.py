@@ -216,7 +216,7 @@ def _check_filled(filled: FilledCells, n_rows: int, n_columns: int) -> None:
         and _are_places(filled.columns, n_columns)
         and filled.values.dtype == np.float64
         and filled.rows.shape == filled.columns.shape == filled.values.shape
-        and np.isfinite(filled.values).all(),
+        and np.isfinite([*filled.values, filled.total]).all(),
         "what it filled are no cells of its table",
     )
 
