@@ -36,8 +36,13 @@ def mapdp(*arguments, stdin=None):
         return 1, result.stdout, str(error)
     if error is not None and not isinstance(error, SystemExit):
         raise error
-    lines = result.stderr.splitlines(keepends=True)
-    return result.exit_code, result.stdout, "".join(line for line in lines if "compiling for" not in line)
+    return result.exit_code, result.stdout, _without_waiting(result.stderr)
+
+
+def _without_waiting(err):
+    """Leave out what is printed where a fit takes long: that it compiles, and a line every ten seconds."""
+    lines = err.splitlines(keepends=True)
+    return "".join(line for line in lines if "compiling for" not in line and not line.startswith("climb "))
 
 
 def people(n=80, seed=0):
