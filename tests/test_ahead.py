@@ -69,6 +69,34 @@ def test_a_folder_that_cannot_be_locked_is_no_trouble(tmp_path):
         assert not (tmp_path / "missing").exists()
 
 
+FORK = """
+    import os, threading, time
+    from numba.core.compiler_lock import global_compiler_lock
+    from mapdp.compiled import turns
+
+    compiles = threading.Event()
+
+    def compile_for_a_while():
+        with global_compiler_lock:
+            compiles.set()
+            time.sleep(1.0)
+
+    threading.Thread(target=compile_for_a_while).start()
+    compiles.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if global_compiler_lock._lock.acquire(timeout=5.0) else 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), global_compiler_lock.is_locked())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_that_is_forked_while_a_thread_compiles_can_compile():
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORK)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == ["0", "False"]
+
+
 def test_the_end_of_a_search_and_chains_are_compiled_ahead(tmp_path):
     names = process(LAST_MOVES, tmp_path).communicate()[0].split()
     assert {"dissolve_one", "regroup", "merge_chairs", "gibbs_sweep", "_refresh"} <= set(names)

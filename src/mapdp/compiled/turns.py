@@ -1,6 +1,7 @@
 """Where several processes need the same machine code, one compiles it and the others wait for it."""
 
 import contextlib
+import os
 import pathlib
 import time
 from collections.abc import Iterator
@@ -15,6 +16,13 @@ except ImportError:  # on Windows everybody compiles for themselves
 
 _LONGEST = 60.0  # seconds to wait for another process, which may have been stopped
 _PAUSE = 0.02
+
+if hasattr(os, "register_at_fork"):  # a child has no thread that would finish what is being compiled
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 @contextlib.contextmanager
