@@ -506,7 +506,7 @@ def test_parameters_of_the_model_are_checked(parameters, message):
 
 def test_covariances_are_for_measurements():
     with pytest.raises(ValueError, match="needs measurements, with gaps only in rows that lack all"):
-        MAPDP(covariance="full").fit([[0.0, 1.0], [1.0, np.nan], [2.5, 0.3]])
+        MAPDP(covariance="full", prior="paper").fit([[0.0, 1.0], [1.0, np.nan], [2.5, 0.3]])
     with pytest.raises(ValueError, match="needs measurements"):
         MAPDP(covariance="full").fit(pd.DataFrame({"word": list("abca")}))
 

@@ -191,7 +191,7 @@ def test_columns_with_gaps_of_their_own_stay_apart(rng):
 def test_columns_with_few_gaps_of_their_own_are_filled(rng):
     frame, _ = correlated_frame(rng)
     frame["third"] = frame["first"] + 0.1 * rng.normal(size=len(frame))
-    hidden, frame.loc[frame.index[5:9], "third"] = frame["third"].iloc[5:9].to_numpy(), np.nan
+    hidden, frame.loc[frame.index[5:9], "third"] = frame["third"].iloc[5:9].to_numpy(copy=True), np.nan
     model = MAPDP(random_state=0).fit(frame)
     assert model.family_.parts[0][1] == (1, 3, 4)
     assert_allclose(model._filled.values, hidden, atol=0.4)
