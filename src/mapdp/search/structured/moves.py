@@ -24,10 +24,10 @@ _WITHIN_REACH = 100.0  # nats below, from where a split may come back by merges
 
 def merge(run: Any, rng: np.random.Generator) -> bool:
     """Merge the two clusters that gain most by it."""
-    trials = [run.with_labels(_merged(run.labels, a, b)) for a, b in _likely_pairs(run, _MOST_PAIRS)]
-    if not trials:
+    merged = [_merged(run.labels, a, b) for a, b in _likely_pairs(run, _MOST_PAIRS)]
+    if not merged:
         return False
-    return run.adopt(max(trials, key=lambda trial: trial.log_joint()), "merge")
+    return run.adopt(run.with_labels(max(merged, key=run.log_joint_with)), "merge")
 
 
 def _likely_pairs(run: Any, n: int) -> list[tuple[int, int]]:
@@ -96,9 +96,9 @@ def _settled(run: Any, rows: np.ndarray, parts: np.ndarray) -> Any:
 
 def _merge_quietly(trial: Any, log_joint: float) -> float | None:
     """Merge the two clusters of a trial that gain most by it; return the joint, None where none gain."""
-    merged = [trial.with_labels(_merged(trial.labels, a, b)) for a, b in _likely_pairs(trial, _FEW_PAIRS)]
-    joints = [one.log_joint() for one in merged]
+    merged = [_merged(trial.labels, a, b) for a, b in _likely_pairs(trial, _FEW_PAIRS)]
+    joints = [trial.log_joint_with(labels) for labels in merged]
     if not joints or not beats(max(joints), log_joint):
         return None
-    trial.take(merged[int(np.argmax(joints))])
+    trial.take(trial.with_labels(merged[int(np.argmax(joints))]))
     return max(joints)

@@ -77,7 +77,11 @@ class NestedRun(StructuredRun):
     def with_labels(self, labels: np.ndarray, group_labels: np.ndarray | None = None) -> Self:
         """Return another run with these labels of rows, and of groups where they change."""
         of_groups = self.group_labels if group_labels is None else group_labels
-        return type(self)(self.task, labels, self.process, of_groups)
+        return self._sharing(type(self)(self.task, labels, self.process, of_groups))
+
+    def key_of(self, labels: np.ndarray) -> object:
+        """Return what the joint of another run with these labels depends on."""
+        return super().key_of(labels), self.group_labels.tobytes()
 
     def under(self, task: Task) -> Self:
         """Return the same seating of another task."""

@@ -4,6 +4,7 @@ A run has labels, statistics of clusters and counts of its prior, all consistent
 from other labels; if its exact joint is higher, its seating is taken over.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -66,6 +67,7 @@ class StructuredRun:
         self.n_sweeps = 0
         self.failed: set[bytes] = set()  # splits that were tried in vain
         self._known: float | None = None  # the joint, once it was asked for and until something changes
+        self._joints: dict[object, float] = {}  # of runs that follow from labels; trials share it
 
     @property
     def labels(self) -> np.ndarray:
@@ -90,7 +92,22 @@ class StructuredRun:
 
     def with_labels(self, labels: np.ndarray) -> Self:
         """Return another run with these labels, under the process as it is now."""
-        return type(self)(self.task, labels, self.process)
+        return self._sharing(type(self)(self.task, labels, self.process))
+
+    def _sharing(self, other: Self) -> Self:
+        other._joints = self._joints
+        return other
+
+    def log_joint_with(self, labels: np.ndarray) -> float:
+        """Return the joint of another run with these labels; trials of splits end in the same few."""
+        key = self.key_of(labels)
+        if key not in self._joints:
+            self._joints[key] = self.with_labels(labels).log_joint()
+        return self._joints[key]
+
+    def key_of(self, labels: np.ndarray) -> object:
+        """Return what the joint of another run with these labels depends on."""
+        return self.process, hashlib.sha256(labels.tobytes()).digest()
 
     def log_joint(self) -> float:
         """Return log p(x, seating), with the density of what is learned."""
