@@ -10,8 +10,11 @@ from sklearn.metrics import adjusted_rand_score
 import mapdp
 from mapdp import MAPDP, Gaussian, HierarchicalMAPDP, SharedGaussian, SphericalGaussian, log_joint
 from mapdp.data.one_gaussian import filled_as_one_gaussian
+from mapdp.engine.build import seated
 from mapdp.estimators.filled_gaps import FilledCells, gaps_to_fill
+from mapdp.insights.impute import log_density_of_cells
 from mapdp.outputs import saving
+from mapdp.partitions.process import DirichletProcess
 
 
 def slanted(rng, n=240):
@@ -176,6 +179,24 @@ def test_a_covariance_that_is_asked_for_takes_gaps(covariance):
     model = MAPDP(covariance=covariance, random_state=0).fit(with_gaps(X, 0.05))
     assert not model.family_.has_columns
     assert covariance == "spherical" or adjusted_rand_score(truth, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("family", PRIORS, ids=lambda family: type(family).__name__)
+def test_the_density_of_cells_is_what_they_add_to_that_of_their_rows(family):
+    """Also of a row of which all cells are meant."""
+    rows, labels = np.random.default_rng(6).normal(size=(6, 3)), np.array([0, 1, 0, 1, 0, 1], np.int32)
+    state = seated(family.encode(rows), labels, family, DirichletProcess(1.0))
+    cells = np.zeros((6, 3), bool)
+    cells[1, 2] = cells[2, 0] = cells[2, 1] = True
+    cells[4] = True
+    expected = 0.0
+    for i, seen in ((1, [0, 1]), (2, [2]), (4, [])):
+        (dof, shape), mean = student_of(one := family.posterior(state.bank, labels[i])), one.mean
+        expected += stats.multivariate_t(mean, shape, df=dof).logpdf(rows[i])
+        if seen:
+            part = stats.multivariate_t(mean[seen], shape[np.ix_(seen, seen)], df=dof)
+            expected -= part.logpdf(rows[i, seen])
+    assert_allclose(log_density_of_cells(family, state.bank, rows, cells, labels), expected, rtol=1e-9)
 
 
 def test_units_do_not_matter_to_fills():

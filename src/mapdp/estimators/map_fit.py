@@ -83,9 +83,8 @@ class MapFit(NamedTuple):
         columns that vary together: where they are independent, gaps are no trouble, and none is filled.
         """
         seed = int(generator(self.settings.random_state).integers(2**31))
-        fit = self._replace(
-            settings=self.settings._replace(random_state=seed)
-        )  # both learn from these rows
+        settings = self.settings._replace(random_state=seed)  # so that all learn from the same rows
+        fit = self._replace(settings=settings)
         schema, numbers = self.reading.schema, self.reading.numbers
         filled = fit._holding(filled_as_one_cluster(schema, numbers, gaps, self._times()))._learned()
         gaps = gaps & vary_together(filled.reading.family)
@@ -105,10 +104,11 @@ class MapFit(NamedTuple):
         added = filled._learned_mixture().log_density_of_cells(
             filled.reading.numbers[some], gaps[some], labels
         )
-        models = self.chosen.models.beside(filled.chosen.models[0].without(added))
-        best = filled if models[0] not in self.chosen.models else self
-        assert best.chosen is not None
-        return best._replace(chosen=best.chosen._replace(models=models))
+        tried = filled.chosen.models[0].without(added)
+        models = self.chosen.models.beside(tried)
+        if tried.penalised > self.chosen.models[0].penalised:
+            return filled._replace(chosen=filled.chosen._replace(models=models))
+        return self._replace(chosen=self.chosen._replace(models=models))
 
     def _holding(self, numbers: np.ndarray) -> "MapFit":
         """Return the fit of the same table with some gaps filled."""

@@ -32,10 +32,8 @@ class Reading(NamedTuple):
 
     def holding(self, numbers: np.ndarray, counted: np.ndarray | None) -> "Reading":
         """Return the same table with some gaps filled; its family follows from what columns hold."""
-        family, gaps = (
-            family_for(self.schema, numbers if counted is None else numbers[counted]),
-            has_gaps(numbers),
-        )
+        family = family_for(self.schema, numbers if counted is None else numbers[counted])
+        gaps = has_gaps(numbers)
         family = Mixed.of(family) if gaps or counted is not None else family
         rows, log_units = family.encode(numbers, self.schema.names()), self.schema.log_units(numbers)
         return Reading(self.schema, family, numbers, rows, gaps, log_units)

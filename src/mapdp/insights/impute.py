@@ -107,8 +107,16 @@ def log_density_of_cells(
     total = 0.0
     for k in np.unique(labels[cells.any(axis=1)]):
         mine, posterior = np.flatnonzero(labels == k), family.posterior(bank, k)
-        for some, missing, seen in gap_patterns(cells[mine]):
-            rows, order = numbers[mine[some]], np.concatenate([seen, missing])
-            total += float(posterior.log_densities(order, rows[:, order]).sum())
-            total -= float(posterior.log_densities(seen, rows[:, seen]).sum())
+        for some, seen in _seen_beside(cells[mine]):
+            rows = numbers[mine[some]]
+            total += float(posterior.log_densities(np.arange(rows.shape[1]), rows).sum())
+            if len(seen):
+                total -= float(posterior.log_densities(seen, rows[:, seen]).sum())
     return total
+
+
+def _seen_beside(cells: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return rows with any of these cells, and their columns beside them, which may be none."""
+    nothing = np.flatnonzero(cells.all(axis=1))
+    patterns = [(some, seen) for some, _, seen in gap_patterns(cells)]
+    return [*patterns, (nothing, nothing[:0])] if len(nothing) else patterns
