@@ -41,7 +41,7 @@ def main():
         command += [] if args.memory is None else ["--memory", args.memory]
         subprocess.run(command, check=True)
         seconds = time.perf_counter() - began
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
         size = path.stat().st_size / 1e6
     row = [f"{size:.0f} MB", f"{peak:.0f} MB", f"{peak / size:.1f}", f"{seconds:.0f} s"]
     write(table(["file", "peak memory", "ratio", "time"], [row]), args.out)

@@ -1,21 +1,25 @@
 """What the likelihoods beyond the conjugate ones find on real tables, and what scoring with them costs.
 
-Real tables are looked for in the folder that MAPDP_DATA names. Times are CPU seconds.
+Real tables are looked for in the folder that MAPDP_DATA names. Times are CPU seconds. Names of functions as
+arguments choose among the parts.
 """
 
 import os
 import pathlib
+import resource
+import sys
 import time
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from mapdp import MAPDP, AnyLikelihood, DirichletProcess, Multinomial, grid
+from mapdp import MAPDP, AnyLikelihood, Bernoulli, DirichletProcess, Multinomial, grid
 from mapdp.engine.build import seated
 from mapdp.engine.density import reduced_scores
 from mapdp.engine.state import predictive_bank
@@ -70,6 +74,54 @@ def documents():
     shown("made documents, k-means of TF-IDF told K", y, labels, 10, began)
 
 
+def peak():
+    """Return the most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def newsgroups(n_rows=11_314, n_columns=130_107, n_topics=20):
+    """Return made documents of the shape and sparsity of 20 newsgroups, and their topics."""
+    rng = np.random.default_rng(0)
+    base, y = 1.0 / (np.arange(n_columns) + 20.0), rng.integers(0, n_topics, n_rows)
+    lengths = np.maximum(rng.lognormal(np.log(150.0), 0.7, n_rows), 10.0).astype(int)
+    words = np.empty(lengths.sum(), dtype=np.int32)
+    row = np.repeat(np.arange(n_rows, dtype=np.int32), lengths)
+    for k in range(n_topics):
+        shares, own = np.cumsum(base * rng.gamma(0.5, size=n_columns)), y[row] == k
+        words[own] = np.searchsorted(shares / shares[-1], rng.random(own.sum()))
+    return csr_array((np.ones(len(row)), (row, words)), shape=(n_rows, n_columns)), y
+
+
+def sparse_documents():
+    """Show documents that as a dense table would take 12 GB, beside k-means that is told K."""
+    X, y = newsgroups()
+    ones = csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+    print(f"{X.shape}, {100.0 * X.nnz / np.prod(X.shape):.2f}% not 0, {peak():.0f} MB before", flush=True)
+    fitted("sparse documents, Multinomial", X, y, family=Multinomial)
+    print(f"at most {peak():.0f} MB", flush=True)
+    fitted("sparse documents, Multinomial, one start", X, y, family=Multinomial, alpha=1.0, n_init=1)
+    began = time.process_time()
+    words = TfidfTransformer().fit_transform(X)
+    labels = MiniBatchKMeans(20, random_state=0).fit_predict(words)
+    shown("sparse documents, k-means of TF-IDF told K", y, labels, 20, began)
+    prior = Bernoulli.empirical(ones, scale=100.0)
+    fitted("sparse documents, Bernoulli, one start", ones, y, family=prior, alpha=1.0, n_init=1)
+    print(f"at most {peak():.0f} MB", flush=True)
+
+
+def dense_beside_sparse():
+    """Show what the same fit takes from a dense table."""
+    X, y = newsgroups(2000, 10_000, 10)
+    for family in (Multinomial.empirical(X), Bernoulli.empirical(X.astype(bool), scale=100.0)):
+        name = type(family).__name__
+        table = X if name == "Multinomial" else X.astype(bool).astype(float)
+        few = {"family": family, "alpha": 1.0, "n_init": 1}
+        for some in (table[:50], table[:50].toarray()):
+            MAPDP(**few).fit(some)  # whatever has to be compiled
+        fitted(f"2,000 x 10,000, {name}, sparse", table, y, **few)
+        fitted(f"2,000 x 10,000, {name}, dense", table.toarray(), y, **few)
+
+
 def wild_rows():
     for load, factor in ((load_wine, 1000.0), (load_iris, 10.0)):
         X, y = load(return_X_y=True)
@@ -88,14 +140,23 @@ def single_cells(folder):
         fitted(f"{name}, Multinomial", counts, y, family=Multinomial.clumped(counts), prior="learned")
 
 
-if __name__ == "__main__":
+def wanted(name):
+    """Say whether a part is asked for: all are, unless some are named."""
+    return len(sys.argv) == 1 or name in sys.argv[1:]
+
+
+def all_scoring():
     for apart in (3.0, 60.0):
         for n_candidates in (128, 512, 2048):
             print(
                 f"{n_candidates} candidates, {apart:g} apart: {scoring(n_candidates, apart):.2f} ns",
                 flush=True,
             )
-    wild_rows()
-    documents()
-    if "MAPDP_DATA" in os.environ:
+
+
+if __name__ == "__main__":
+    for part in (sparse_documents, all_scoring, wild_rows, documents, dense_beside_sparse):
+        if wanted(part.__name__):
+            part()
+    if "MAPDP_DATA" in os.environ and wanted("single_cells"):
         single_cells(pathlib.Path(os.environ["MAPDP_DATA"]))

@@ -1,6 +1,6 @@
 """Groups and sequences: draws from the models, beside flat models and beside hmmlearn told the number of states.
 
-python -m benchmarks.bench_structured groups 50 | sequences 10 | long | gibbs
+python -m benchmarks.bench_structured groups 50 | sequences 10 1000x3 1000x8 | long | gibbs 5
 """
 
 import sys
@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.common import table
-from mapdp import MAPDP, MAPHMM, HierarchicalMAPDP
+from mapdp import MAPDP, MAPHMM, DiagonalGaussian, HierarchicalMAPDP
+from tests.references.franchise_gibbs import FranchiseGibbs, GaussianDishes
 
 
 def franchise_draw(rng, n_groups=20, alpha=2.0, gamma=3.0, n_new=20):
@@ -128,14 +129,12 @@ def told(X, n_states, n_starts, seed=0, n_iter=100):
     return best.predict(X), time.process_time() - began
 
 
-def sequences(n_draws):
-    """Compare MAPHMM with hmmlearn told the number of states, best of ten starts."""
+def sequences(n_draws, cases):
+    """Compare MAPHMM with hmmlearn told the number of states: best of ten starts, of one from 10^5 rows on."""
     rows = []
-    for n, n_states in ((1000, 3), (1000, 8), (10_000, 8), (10_000, 15), (100_000, 8))[
-        : 2 if n_draws < 10 else 5
-    ]:
+    for n, n_states in cases:
         found = []
-        for seed in range(n_draws if n <= 1000 else max(2, n_draws // 3) if n <= 10_000 else 1):
+        for seed in range(n_draws):
             X, z = sequence_draw(np.random.default_rng(seed), n, n_states)
             n_starts = 10 if n <= 10_000 else 1
             theirs, their_seconds = told(X, n_states, n_starts)
@@ -143,9 +142,7 @@ def sequences(n_draws):
             ours = MAPHMM(covariance="diagonal").fit(X)
             seconds = time.process_time() - began
             flat = (
-                adjusted_rand_score(z, MAPDP(covariance="diagonal").fit(X).labels_)
-                if n <= 10_000
-                else np.nan
+                adjusted_rand_score(z, MAPDP(covariance="diagonal").fit(X).labels_) if n <= 1000 else np.nan
             )
             found.append(
                 (
@@ -205,8 +202,51 @@ def long_sequence():
         )
 
 
+MARKS = (1.0, 3.0, 10.0, 30.0)  # CPU seconds at which the sampler is looked at
+
+
+def gibbs_draw(seed):
+    """Return the joint and seconds of one search, and the best joints of a sampler after so many seconds.
+
+    Concentrations and family are given to both; a joint is that of the clusters, at the best tables for them.
+    """
+    X, _, groups, is_new = franchise_draw(np.random.default_rng(seed), n_groups=10)
+    X, groups = X[~is_new], groups[~is_new]
+    family = DiagonalGaussian.empirical(X, scale=0.1)
+    began = time.process_time()
+    model = HierarchicalMAPDP(2.0, 3.0, family=family).fit(X, groups=groups)
+    seconds = time.process_time() - began
+    dishes = GaussianDishes(X, family.mean, family.strength, family.shape, family.rate)
+    sampler, rng = FranchiseGibbs(groups.tolist(), dishes, 2.0, 3.0), np.random.default_rng(seed)
+    spent, best, reached, n_sweeps = 0.0, -np.inf, [], 0
+    for mark in MARKS:
+        while spent < mark:
+            began = time.process_time()
+            sampler.sweep(rng)
+            spent, n_sweeps = spent + time.process_time() - began, n_sweeps + 1
+            labels = np.unique(sampler.labels, return_inverse=True)[1]
+            best = max(best, model.log_joint_of(X, labels, groups))
+        reached.append(best - model.log_joint_)
+    return len(X), seconds, n_sweeps, reached
+
+
+def gibbs(n_draws):
+    """Compare a search with the Gibbs sampler of tests/references, which is written in Python."""
+    gibbs_draw(0)  # compiles
+    rows = []
+    for seed in range(n_draws):
+        n_rows, seconds, n_sweeps, reached = gibbs_draw(seed)
+        rows.append([n_rows, f"{seconds:.2f}", n_sweeps, *[f"{behind:+.1f}" for behind in reached]])
+        print(rows[-1], flush=True)
+    marks = [f"sampler after {mark:g} s" for mark in MARKS]
+    print(table(["rows", "search, CPU s", "sweeps of the sampler", *marks], rows))
+
+
 if __name__ == "__main__":
     what, n_draws = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    {"groups": lambda: groups(n_draws), "sequences": lambda: sequences(n_draws), "long": long_sequence}[
-        what
-    ]()
+    {
+        "groups": lambda: groups(n_draws),
+        "sequences": lambda: sequences(n_draws, [map(int, case.split("x")) for case in sys.argv[3:]]),
+        "long": long_sequence,
+        "gibbs": lambda: gibbs(n_draws),
+    }[what]()

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import mapdp
 from mapdp.cli.app import app
+from mapdp.cli.block_files import bytes_of, rows_of_block
 from mapdp.cli.files import TroubleError
-from mapdp.cli.in_blocks import _rows_of_block, bytes_of
 
 
 def rows(n=9000, seed=0):
@@ -138,4 +138,4 @@ def test_budgets_are_sizes():
         3 * 10**8,
         4096,
     ]
-    assert _rows_of_block(10, "2GB") > _rows_of_block(100, "2GB") >= _rows_of_block(100, "100MB")
+    assert rows_of_block(10, "2GB") > rows_of_block(100, "2GB") >= rows_of_block(100, "100MB")

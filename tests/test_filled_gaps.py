@@ -320,9 +320,11 @@ def test_a_stream_takes_gaps_that_come_late():
     assert adjusted_rand_score(truth[450:600], model.labels_) > 0.85
 
 
-def test_groups_and_backgrounds_take_gaps_with_independent_columns():
+def test_groups_have_their_gaps_filled_and_backgrounds_take_them_with_independent_columns():
     X = with_gaps(slanted(np.random.default_rng(0), 90)[0], 0.05)
     groups = np.arange(90) // 30
-    assert HierarchicalMAPDP(random_state=0).fit(X, groups=groups).family_.has_columns
+    model = HierarchicalMAPDP(random_state=0).fit(X, groups=groups)
+    assert not model.family_.has_columns
+    assert len(model._filled.rows) == np.isnan(X).sum()
     X[0, 0] = 500.0
     assert 0 in MAPDP(background=True, random_state=0).fit(X).outliers_

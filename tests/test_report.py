@@ -125,7 +125,18 @@ def test_zeros_are_zero_and_rows_are_counted_to_the_last():
     assert counted(40808.0, "row") == "40,808 rows"
 
 
-PROBE = """
+WRITTEN_DOWN = """
+  told.problems = window.problems;
+  const note = document.createElement("pre");
+  note.id = "probe";
+  note.textContent = JSON.stringify(told);
+  document.body.append(note);
+});
+</script>
+"""
+
+PROBE = (
+    """
 <script>
 window.problems = [];
 window.onerror = (message) => window.problems.push(message);
@@ -157,14 +168,9 @@ window.addEventListener("load", () => {
   told.hidden = ["classes", "gaps", "baseline"].filter((id) => document.getElementById(id + "-section").hidden);
   told.unnamed = [...document.querySelectorAll("button, input, [role=region], svg")].filter((node) => !(node.textContent.trim() || node.getAttribute("aria-label") || (node.labels || []).length)).map((node) => node.outerHTML.slice(0, 100));
   told.wide = document.documentElement.scrollWidth - innerWidth;
-  told.problems = window.problems;
-  const note = document.createElement("pre");
-  note.id = "probe";
-  note.textContent = JSON.stringify(told);
-  document.body.append(note);
-});
-</script>
 """
+    + WRITTEN_DOWN
+)
 
 
 def in_browser(page, tmp_path, *flags, width=1280):

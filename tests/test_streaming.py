@@ -159,10 +159,3 @@ class TestBadInput:
     def test_a_half_life_of_nothing(self):
         with pytest.raises(ValueError, match="half_life must be positive"):
             MAPDP().partial_fit(np.ones((5, 2)), half_life=0.0)
-
-    def test_gaps_that_come_late(self):
-        X = np.random.default_rng(0).normal(size=(300, 2))
-        model = MAPDP(covariance="diagonal").partial_fit(X)
-        X[3, 1] = np.nan
-        with pytest.raises(ValueError, match="this batch has gaps"):
-            model.partial_fit(X[:10])

@@ -44,6 +44,7 @@ from mapdp.families import (
     StudentT,
     VonMises,
     Weibull,
+    ZeroInflated,
     grid,
 )
 from mapdp.outputs.c_code import export_c, import_state
@@ -96,6 +97,7 @@ __all__ = [
     "StudentT",
     "VonMises",
     "Weibull",
+    "ZeroInflated",
     "compare",
     "datasets",
     "diagnostics",

@@ -33,6 +33,7 @@ from mapdp import (
     StudentT,
     VonMises,
     Weibull,
+    ZeroInflated,
     grid,
 )
 from mapdp.families.background import Background
@@ -223,8 +224,36 @@ def _documents(rng, n):
     return rng.multinomial(20, shares).astype(float)
 
 
+def _amounts(rng, n):
+    """Amounts of which some are none: more of them, and smaller ones, in one of two groups."""
+    group = rng.integers(0, 2, size=(n, 1))
+    amount = rng.lognormal(np.where(group == 1, 2.0, 0.0), 0.7)
+    return np.where(rng.random((n, 1)) < np.where(group == 1, 0.2, 0.6), 0.0, amount)
+
+
+ZEROS = ZeroInflated(LogNormal([0.5], 0.3, 1.5, [1.0]), special=0.8, other=1.3)
+ZEROS_IN_TABLE = Mixed(
+    [
+        ZeroInflated(Gamma([grid([0.5, 1.0], [30.0, 8.0], [4, 3], log=True)]), 2.0, 1.0),
+        BERNOULLI.column(2),
+        ZeroInflated(dataclasses.replace(DIAGONAL.column(1), resolution=0.4), 0.7, 1.2, value=-9.0),
+        DIAGONAL.column(0),
+    ]
+)
+
+
+def _amounts_in_table(rng, n):
+    """A special value of -9 stands for none in the third column; cells are missing one by one."""
+    real = _real(rng, n)
+    coded = np.where(rng.random((n, 1)) < 0.3, -9.0, real[:, 1:2])
+    X = np.hstack([_amounts(rng, n), _binary(rng, n)[:, :1], coded, real[:, :1]])
+    return np.where(rng.random(X.shape) < 0.2, np.nan, X)
+
+
 MORE = [  # whose verbs are tested; they share all else with those above
     Case("grid columns", GRID, _grid_table),
+    Case("zero-inflated", ZEROS, _amounts),
+    Case("zeros in a table", ZEROS_IN_TABLE, _amounts_in_table),
     Case("multinomial", Multinomial([0.5, 1.0, 2.0, 0.3, 1.0], total=20), _documents),
     Case("regression", LinearRegression([0.2, 1.0, 2.0], [1.0, 2.0, 1.0], 0.3, 1.5, 0.8), _real),
     Case(

@@ -48,6 +48,11 @@ class Dialect(NamedTuple):
     names: tuple[str, ...]  # of the columns, where there is no header in its place
     longest: int  # line of the sample, in bytes
 
+    @property
+    def is_to_be_cleaned(self) -> bool:
+        """Say whether Arrow cannot read the file as it is."""
+        return self.has_comments or self.separator == " "
+
     def __str__(self) -> str:
         parts = [
             f"separated by {_NAMES.get(self.separator, repr(self.separator))}",

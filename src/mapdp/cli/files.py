@@ -20,7 +20,15 @@ from mapdp.cli.formats import TableFile, TroubleError, content_of, kind_of, name
 from mapdp.data.frames import NO_ANSWER
 from mapdp.data.writing import write_whole
 
-__all__ = ["Asked", "TroubleError", "kind_of", "read", "to_bytes", "write_table"]
+__all__ = [
+    "Asked",
+    "TroubleError",
+    "arrow_options",
+    "kind_of",
+    "read",
+    "to_bytes",
+    "write_table",
+]
 
 _GAPS = {form for word in NO_ANSWER for form in (word, word.upper(), word.capitalize(), "NaN", "N/A")}
 _BLOCK = 1 << 20  # bytes that are parsed at a time, at least
@@ -91,27 +99,30 @@ def _read_text(source: TableFile, asked: Asked) -> TextTable:
 
 
 def _parsed(source: TableFile, dialect: Dialect, asked: Asked) -> pa.Table:
-    is_changed = dialect.has_comments or dialect.separator == " "
     with source.open() as opened:
-        file = _cleaned(opened, dialect) if is_changed else opened
-        return arrow_csv.read_csv(
-            file,
-            read_options=arrow_csv.ReadOptions(
-                encoding="utf8" if is_changed else dialect.encoding,
-                column_names=dialect.names or None,
-                block_size=max(_BLOCK, 8 * dialect.longest),
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter="\t" if dialect.separator == " " else dialect.separator, newlines_in_values=True
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                null_values=sorted(_GAPS | set(asked.missing)),
-                strings_can_be_null=True,
-                decimal_point=dialect.decimal,
-                true_values=[],  # words stay as they are written
-                false_values=[],
-            ),
-        )
+        file = _cleaned(opened, dialect) if dialect.is_to_be_cleaned else opened
+        return arrow_csv.read_csv(file, **arrow_options(dialect, asked))
+
+
+def arrow_options(dialect: Dialect, asked: Asked) -> dict[str, Any]:
+    """Return how Arrow is to read a text file."""
+    return {
+        "read_options": arrow_csv.ReadOptions(
+            encoding="utf8" if dialect.is_to_be_cleaned else dialect.encoding,
+            column_names=dialect.names or None,
+            block_size=max(_BLOCK, 8 * dialect.longest),
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter="\t" if dialect.separator == " " else dialect.separator, newlines_in_values=True
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            null_values=sorted(_GAPS | set(asked.missing)),
+            strings_can_be_null=True,
+            decimal_point=dialect.decimal,
+            true_values=[],  # words stay as they are written
+            false_values=[],
+        ),
+    }
 
 
 def _cleaned(file: Any, dialect: Dialect) -> io.BytesIO:

@@ -9,9 +9,10 @@ from typing import Annotated, Any, NamedTuple
 import pyarrow as pa
 import typer
 
-from mapdp.cli import files, in_blocks, inputs, job, show, targets
+from mapdp.cli import block_files, files, in_blocks, inputs, job, model_choice, show, targets
 from mapdp.cli.files import Asked, TroubleError
-from mapdp.cli.options import Append, Force, Id, Json, Quiet, Table, reads_table
+from mapdp.cli.options import Append, Force, Id, Json, Quiet, SequenceId, Table, reads_table
+from mapdp.cli.places import places
 from mapdp.cli.wording import for_terminal
 from mapdp.data.writing import write_together
 from mapdp.estimators.map_dp import MAPDP
@@ -20,7 +21,6 @@ from mapdp.outputs import report, saving, summary
 _OUT = pathlib.Path("mapdp-out")
 _MODEL = "The model and the search"
 _BLOCKS = "Tables larger than memory (a folder is always read in blocks)"
-_PROCESSES = ("auto", "dirichlet", "mfm")
 _OF_WORDS = ("binary", "category", "ordered", "ignore")  # kinds whose cells need not be numbers
 
 
@@ -40,10 +40,23 @@ def fit(
     ] = None,
     weights: Annotated[str | None, typer.Option(help="column that says what each row counts for")] = None,
     groups: Annotated[
-        str | None, typer.Option(help="column whose rows of the same name stay together")
+        str | None,
+        typer.Option(
+            help="column that names groups: rows of one name stay together, or, with --model hierarchical "
+            "or nested, are a group of the model"
+        ),
     ] = None,
     id_column: Id = None,
     append: Append = False,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="flat; hierarchical: groups share clusters; nested: groups are clustered; sequence: rows "
+            "follow each other",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "flat",
+    sequence_id: SequenceId = None,
     alpha: Annotated[
         str, typer.Option(help="concentration: a number, auto, map, nll or cv", rich_help_panel=_MODEL)
     ] = "auto",
@@ -103,34 +116,32 @@ def fit(
 ) -> None:
     """Find the clusters of a table.
 
-    Examples: `mapdp fit penguins.csv`, `mapdp fit visits.parquet --label diagnosis --columns visits=count`,
+    Examples: `mapdp fit penguins.csv`, `mapdp fit penguins.csv --model hierarchical --groups island`,
+    `mapdp fit visits.parquet --label diagnosis --columns visits=count`,
     `zcat big.csv.gz | mapdp fit - --out found`.
     """
-    kinds, roles = _kinds(columns or [], ignore or []), inputs.Roles(label, weights, groups, id_column)
-    model = MAPDP(
-        **_prior(alpha, process, expected_clusters),
-        discount=discount,
-        covariance=covariance,
-        columns={name: kinds[name] for name in kinds if name not in roles} or None,
-        random_state=seed,
-        n_init=n_init or "auto",
-        n_jobs=n_jobs,
-        seconds=seconds,
+    options = locals()
+    model_choice.check_together(options)
+    kinds = _kinds(columns or [], ignore or [])
+    roles = inputs.Roles(label, weights, groups, id_column, sequence_id)
+    estimator = model_choice.estimator_of(
+        options, {name: kinds[name] for name in kinds if name not in roles}
     )
     shown = Shown(as_json, quiet, show.ProgressLine(quiet or as_json, seconds))
     if in_blocks.is_for(table, memory):
         _check_alone(roles, append, clusters)
-        work = in_blocks.job_of(table, asked, memory, out, resume=resume, force=force)
-        _fit_in_blocks(model, work, pathlib.Path(table).name, shown)
+        work = in_blocks.BlockJob(block_files.blocks_at(table, asked, memory), out, resume, force)
+        _fit_in_blocks(estimator, work, pathlib.Path(table).name, shown)
         return
     kind = files.kind_of(table)
     paths = [out / f"labels.{kind}", out / "model.mapdp", out / "report.html"]
     targets.check(paths, force)
     given = inputs.given_table(table, asked._replace(kept=_words(kinds)), roles)
-    model.set_params(weights=given.weighting())
-    outcome = job.fitted(model, given, shown.progress)
+    if weights is not None:
+        estimator.set_params(weights=given.weighting())
+    outcome = job.fitted(estimator, given, shown.progress)
     beside = job.columns_beside(given.rows, append, id_column)
-    found = _write(model, given, outcome, paths, beside, clusters, pathlib.Path(table).name)
+    found = _write(estimator, given, outcome, paths, beside, clusters, pathlib.Path(table).name)
     shown.end(found, paths, outcome)
 
 
@@ -149,7 +160,6 @@ class Shown(NamedTuple):
 
 def _fit_in_blocks(model: MAPDP, work: in_blocks.BlockJob, title: str, shown: Shown) -> None:
     """Fit a table that need not be in memory."""
-    targets.check(work.targets, work.force)
     work.prepare()
     outcome = work.fitted(model, shown.progress)
     shown.end(with_command(work.write(model, outcome, title), []), work.targets, outcome)
@@ -168,7 +178,9 @@ def _kinds(columns: list[str], ignore: list[str]) -> dict[object, str]:
 
 def _check_alone(roles: inputs.Roles, append: bool, clusters: int | None) -> None:
     """Raise where an option needs the whole table."""
-    given = [f"--{name}" for name, column in roles._asdict().items() if column is not None]
+    given = [
+        f"--{name.replace('_', '-')}" for name, column in roles._asdict().items() if column is not None
+    ]
     given += ["--append"] * append + ["--clusters"] * (clusters is not None)
     if given:
         raise TroubleError(
@@ -182,25 +194,8 @@ def _words(kinds: dict[object, str]) -> frozenset[str]:
     return frozenset(str(name) for name, kind in kinds.items() if kind in _OF_WORDS)
 
 
-def _prior(alpha: str, process: str, expected_clusters: float | None) -> dict[str, Any]:
-    """Return the prior of partitions that the options ask for."""
-    if process not in _PROCESSES:
-        raise TroubleError(f"--process must be one of {', '.join(_PROCESSES)}, got {process!r}.")
-    if process == "dirichlet" and alpha == "auto" and expected_clusters is None:
-        alpha = "map"
-    try:
-        number: float | str = float(alpha)
-    except ValueError:
-        number = alpha
-    return {
-        "alpha": number,
-        "process": "mfm" if process == "mfm" else None,
-        "expected_clusters": expected_clusters,
-    }
-
-
 def _write(
-    model: MAPDP,
+    model: Any,
     given: inputs.Given,
     outcome: job.FitOutcome,
     paths: list[pathlib.Path],
@@ -216,15 +211,18 @@ def _write(
     if kept.n_clusters_ < model.n_clusters_:
         view, found = described(kept, given, **about)
         found.notes.append(_note_on_cut(model, kept))
-    labels = files.to_bytes(job.label_table(view.labels, view.probabilities, beside), paths[0].suffix[1:])
+    of_groups = job.group_clusters(kept, given.features, view.where)
+    rows = job.label_table(view.labels, view.probabilities, beside, of_groups)
+    labels = files.to_bytes(rows, paths[0].suffix[1:])
     paths[0].parent.mkdir(parents=True, exist_ok=True)
     write_together(dict(zip(paths, (labels, saving.to_bytes(kept), page.encode()), strict=True)))
     return found
 
 
-def described(model: MAPDP, given: inputs.Given, **about: Any) -> tuple[summary.TableView, summary.Summary]:
+def described(model: Any, given: inputs.Given, **about: Any) -> tuple[summary.TableView, summary.Summary]:
     """Return a table as its model sees it, and what there is to say about it."""
-    view = summary.view_of(model, given.features, model.labels_)
+    where = places(model, given.groups, given.sequences)
+    view = summary.view_of(model, given.features, model.labels_, **where)
     found = summary.summarise(model, view, **about)
     return view, with_command(found, given.notes)
 

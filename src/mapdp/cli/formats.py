@@ -81,6 +81,12 @@ class TableFile:
             with next(unpacks, contextlib.nullcontext)(file) as unpacked:
                 yield unpacked
 
+    @property
+    def is_compressed(self) -> bool:
+        """Say whether a file, which is no pipe, is unpacked when it is read."""
+        with open(self.path, "rb") as file:
+            return file.read(8).startswith(tuple(_COMPRESSED))
+
     def start(self, n_bytes: int) -> bytes:
         """Return the first bytes."""
         with self.open() as file:

@@ -19,6 +19,7 @@ class Roles(NamedTuple):
     weights: str | None = None
     groups: str | None = None
     id: str | None = None
+    sequence_id: str | None = None
 
 
 class Given(NamedTuple):
@@ -29,6 +30,7 @@ class Given(NamedTuple):
     label: np.ndarray | None
     weights: np.ndarray | None
     groups: np.ndarray | None
+    sequences: np.ndarray | None  # the name of each row's sequence
     notes: list[str]  # on the file
 
     def weighting(self) -> str | None:
@@ -47,15 +49,15 @@ def given_table(table: str, asked: Asked, roles: Roles) -> Given:
         raise TroubleError("no column is left to find clusters by. Hint: the others have other roles.")
     weights = known.get("weights")
     numbers = None if weights is None else _numbers(weights, str(roles.weights))
-    return Given(rows, features, known.get("label"), numbers, known.get("groups"), notes)
+    label, groups, sequences = (known.get(role) for role in ("label", "groups", "sequence_id"))
+    return Given(rows, features, label, numbers, groups, sequences, notes)
 
 
 def taken(rows: pa.Table, name: str, role: str) -> np.ndarray:
     """Return a column of a table, or say which columns there are."""
     if name not in rows.column_names:
-        raise TroubleError(
-            f"there is no column {name!r} for --{role}. Hint: {', '.join(rows.column_names[:6])}."
-        )
+        option, there = role.replace("_", "-"), ", ".join(rows.column_names[:6])
+        raise TroubleError(f"there is no column {name!r} for --{option}. Hint: {there}.")
     return np.array(rows.column(name).to_pylist(), dtype=object)
 
 

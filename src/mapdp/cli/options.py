@@ -24,6 +24,13 @@ Append = Annotated[bool, typer.Option("--append", help="write the table's column
 Id = Annotated[
     str | None, typer.Option("--id", help="column that names rows: written beside the labels, not used")
 ]
+SequenceId = Annotated[
+    str | None,
+    typer.Option(help="column that tells sequences apart, each of them a run of rows (--model sequence)"),
+]
+Groups = Annotated[
+    str | None, typer.Option(help="column that names the groups of a hierarchical or nested model")
+]
 
 _READING = "How text is read (inferred where not given)"
 _OPTIONS: dict[str, tuple[Any, Any]] = {  # name, type and default of what says how a text file is read

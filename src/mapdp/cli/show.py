@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mapdp.cli.show_structure import structure_table
 from mapdp.cli.time_left import seconds_left
 from mapdp.data.wording import counted
 from mapdp.engine.trace import Step
@@ -104,6 +105,8 @@ def _for_people(found: Summary, targets: list[pathlib.Path]) -> None:
     console.print(_clusters(found))
     if found.n_clusters > _CLUSTERS:
         console.print(f"... and {found.n_clusters - _CLUSTERS} more in the report.")
+    if found.structure:
+        console.print(structure_table(found.structure))
     if found.scored:
         nmi, ari = found.scored["nmi"], found.scored["ari"]
         console.print(

@@ -36,7 +36,14 @@ _RULES: list[tuple[str, str]] = [
     (r"give None for no limit", "leave it out for no limit"),
     (r" Hint: (?:MAPDP and GibbsDPM have|fit without y)\.", ""),
     (r"fill them with impute, and fit a model to that", "fill them first"),
-    (r"\bmax_iter=(\d+) sweeps\. Hint: raise max_iter or tol\.", r"\1 sweeps. Hint: --n-init 1 is faster."),
+    (
+        r"\bmax_iter=(\d+) sweeps\. Hint: raise max_iter(?: or tol)?\.",
+        r"\1 sweeps. Hint: --n-init 1 is faster.",
+    ),
+    (
+        r"fill them with MAPDP\(\.\.\.\)\.impute, or leave family and covariance as they are",
+        "leave out --covariance",
+    ),
 ]
 
 

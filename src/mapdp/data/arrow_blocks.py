@@ -4,16 +4,21 @@ Parquet files are read where they are, some row groups at a time. Files of other
 in the middle, so they are copied once, block by block, into a temporary Parquet file that can.
 """
 
+import contextlib
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mapdp.data.arrow_schema import said_by_arrow, shared_schema
 from mapdp.data.blocks import ROWS, TableBlocks
+from mapdp.data.writing import room_in
+
+_ONE_TYPE = "a column holds numbers in all rows, or words; leave a cell empty that is missing"
 
 
 class _Piece(NamedTuple):
@@ -28,9 +33,10 @@ class ArrowBlocks(TableBlocks):
     """The rows of a pyarrow Dataset; a block holds whole row groups, about `n_rows` rows together."""
 
     def __init__(self, dataset: Any, n_rows: int = ROWS) -> None:
+        self._schema = _schema_of(dataset)
         if getattr(dataset, "format", None) is None or dataset.format.default_extname != "parquet":
             dataset = self._copied(dataset, n_rows)
-        self._schema, self._pieces = dataset.schema, _pieces(dataset, n_rows)
+        self._pieces = _pieces(dataset, n_rows)
         if not self._pieces:
             raise ValueError(
                 "the dataset has no rows. Hint: check the folder, and that its files are not empty."
@@ -46,25 +52,20 @@ class ArrowBlocks(TableBlocks):
         folder = tempfile.mkdtemp(prefix="mapdp-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         path = os.path.join(folder, "rows.parquet")
-        with pyarrow.parquet.ParquetWriter(path, dataset.schema, compression="lz4") as file:
-            for batch in dataset.to_batches(batch_size=n_rows, batch_readahead=1, fragment_readahead=1):
-                if batch.num_rows:
-                    file.write_batch(batch, row_group_size=n_rows)
+        with (
+            room_in(folder, "let TMPDIR name another folder"),
+            pyarrow.parquet.ParquetWriter(path, self._schema, compression="lz4") as file,
+        ):
+            for batch in _batches(dataset, self._schema, n_rows):
+                file.write_batch(batch, row_group_size=n_rows)
         return pyarrow.dataset.dataset(path, format="parquet")
 
     def read(self, number: int) -> Any:
         """Return a block as an Arrow table."""
-        import pyarrow
-
         piece = self._pieces[number]
         self._check_unchanged(piece)
-        try:
+        with _readable(f"block {number} of {piece.fragment.path}"):
             return piece.fragment.subset(row_group_ids=piece.groups).to_table(schema=self._schema)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise ValueError(
-                f"block {number} of {piece.fragment.path} cannot be read: {_first_line(error)}. "
-                "Hint: write the file anew, or leave it out."
-            ) from error
 
     def _check_unchanged(self, piece: _Piece) -> None:
         if _stamp(piece.fragment) != self._stamps[piece.fragment.path]:
@@ -78,6 +79,14 @@ class ArrowBlocks(TableBlocks):
         import pyarrow
 
         return pyarrow.concat_tables(parts)
+
+
+def _schema_of(dataset: Any) -> Any:
+    fragments = list(dataset.get_fragments())
+    for fragment in fragments:
+        with _readable(getattr(fragment, "path", "the dataset")):
+            _ = fragment.physical_schema
+    return shared_schema(dataset, fragments)
 
 
 def _pieces(dataset: Any, n_rows: int) -> list[_Piece]:
@@ -94,22 +103,34 @@ def _pieces(dataset: Any, n_rows: int) -> list[_Piece]:
 
 
 def _row_groups(fragment: Any) -> Any:
+    with _readable(fragment.path):
+        return fragment.row_groups
+
+
+def _batches(dataset: Any, schema: Any, n_rows: int) -> Iterator[Any]:
+    """Yield the rows of all files, so many at a time."""
+    for fragment in dataset.get_fragments():
+        batches = fragment.to_batches(
+            schema=schema, batch_size=n_rows, batch_readahead=1, fragment_readahead=1
+        )
+        with _readable(getattr(fragment, "path", "the dataset")):
+            yield from (batch for batch in batches if batch.num_rows)
+
+
+@contextlib.contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Say in one sentence what cannot be read."""
     import pyarrow
 
     try:
-        return fragment.row_groups
+        yield
     except (OSError, pyarrow.ArrowException) as error:
-        raise ValueError(
-            f"{fragment.path} is not a Parquet file that can be read: {_first_line(error)}. "
-            "Hint: leave it out, or write it anew."
-        ) from error
+        said = said_by_arrow(error)
+        hint = _ONE_TYPE if "conversion error" in said else "write the file anew, or leave it out"
+        raise ValueError(f"{what} cannot be read: {said}. Hint: {hint}.") from error
 
 
 def _stamp(fragment: Any) -> tuple:
     """Return what tells whether a file has changed: its size and time."""
     info = fragment.filesystem.get_file_info(fragment.path)
     return info.size, info.mtime_ns
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".")

@@ -77,7 +77,7 @@ class TableBlocks:
     def rows(self, chosen: np.ndarray) -> Any:
         """Return the rows with these numbers, which must rise, as one table."""
         places = self.by_block(chosen)
-        return self.joined([part for part in self.each(_rows_at, None, places) if len(part)])
+        return self.joined([part for part in self.each(rows_at, None, places) if len(part)])
 
     def by_block(self, chosen: np.ndarray) -> list[np.ndarray]:
         """Return for each block the places of its rows among these, whose numbers must rise."""
@@ -107,7 +107,7 @@ def _applied(table: Any, function: Callable[[Any], Any], _: None) -> Any:
     return function(table)
 
 
-def _rows_at(table: Any, _: None, places: np.ndarray) -> Any:
+def rows_at(table: Any, _: None, places: np.ndarray) -> Any:
     """Return some rows of a table in memory."""
     if hasattr(table, "iloc"):
         return table.iloc[places]

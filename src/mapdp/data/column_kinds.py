@@ -9,7 +9,7 @@ import numpy as np
 from mapdp.data.frames import Raw, is_number
 from mapdp.data.times import PARTS
 
-# Kinds that clusters are found by; the last four are never inferred.
+# Kinds that clusters are found by; the last five are never inferred.
 DESCRIBED = (
     "real",
     "log",
@@ -21,6 +21,7 @@ DESCRIBED = (
     "waiting",
     "share",
     "robust",
+    "zeros",
 )
 KINDS = (*DESCRIBED, *PARTS, "ignore")  # what users may call a column
 _ENOUGH = 10_000  # cells that are looked at to infer the kind of a column
@@ -35,6 +36,8 @@ _SMALL_STEPS = 0.05  # quantile of the steps between different numbers that is t
 _ONE_VALUE = 0.1  # share of the cells with the same number from which it is coarse ...
 _COARSE = 0.1  # ... and of the standard deviation that is then the least resolution
 _MANY = 0.25  # share from which one number stands for many: no cluster of rounded numbers has so many alike
+_MEASURED = 30  # different numbers beside zeros that mean none, at least: fewer are scores or counts
+_RARE = 0.25  # of the frequency of such a zero, at most, that of any other number
 _SKEW = 2.0  # of a long tail: that of an exponential density
 _ID = re.compile(r"(^|[\s_.-])(id|idx|index|key|uuid|no|nr)$", re.IGNORECASE)
 
@@ -149,7 +152,8 @@ def resolution_of(cells: np.ndarray) -> float:
         return 0.0
     share = counts.max() / len(some)
     least = np.sqrt(2.0 * np.pi) * share if share > _MANY else _COARSE if share > _ONE_VALUE else 0.0
-    return max(_step_between(values), float(least * some.std()))
+    step = _step_between(values)
+    return max(step, float(least * some.std())) if least > 0.0 else step
 
 
 def rows_to_look_at(cells: np.ndarray) -> np.ndarray:
@@ -165,13 +169,53 @@ def step_of(cells: np.ndarray) -> float:
 
 def _step_between(values: np.ndarray) -> float:
     steps = np.diff(values)
-    return float(np.quantile(steps[steps > _NO_STEP * (values[-1] - values[0])], _SMALL_STEPS))
+    return _quantile(steps[steps > _NO_STEP * (values[-1] - values[0])], _SMALL_STEPS)
+
+
+def _quantile(numbers: np.ndarray, share: float) -> float:
+    """Return what np.quantile does, to the last bit, in a fraction of the time where numbers are few."""
+    place = share * (len(numbers) - 1)
+    first = int(place)
+    last = min(first + 1, len(numbers) - 1)
+    low, high = np.partition(numbers, (first, last))[[first, last]].tolist()
+    beyond = place - first
+    return low + (high - low) * beyond if beyond < 0.5 else high - (high - low) * (1.0 - beyond)
 
 
 def shift_of(cells: np.ndarray) -> float:
     """Return what is added before a log is taken: nothing, or the least positive number beside zeros."""
     positive = cells[cells > 0.0]
     return float(positive.min()) if len(positive) and np.nanmin(cells) <= 0.0 else 0.0
+
+
+def has_zeros(cells: np.ndarray) -> bool:
+    """Say whether the lowest number of a column is frequent, and others are measured: it may mean none."""
+    some = rows_to_look_at(cells)
+    some = some[~np.isnan(some)]
+    if not len(some) or np.count_nonzero(some == some.min()) < _MANY * len(some):
+        return False
+    values, counts = np.unique(some, return_counts=True)
+    if len(values) <= _MEASURED or values[0] != special_value(some):
+        return False
+    return bool(counts[1:].max() <= _RARE * counts[0])
+
+
+def special_value(cells: np.ndarray) -> float:
+    """Return the number of a column that means "none": 0 where it occurs, else the most frequent one."""
+    if (cells == 0.0).any():
+        return 0.0
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    return float(values[counts.argmax()])
+
+
+def others_than(value: float, cells: np.ndarray) -> np.ndarray:
+    """Return the numbers of a column that are there and are not this value."""
+    return cells[~np.isnan(cells) & (cells != value)]
+
+
+def takes_logs(others: np.ndarray) -> bool:
+    """Say whether the logarithms of numbers beside a special value are to be used."""
+    return len(others) > 0 and bool(others.min() > 0.0) and _has_long_tail(others)
 
 
 def _has_long_tail(cells: np.ndarray) -> bool:

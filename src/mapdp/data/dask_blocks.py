@@ -18,11 +18,18 @@ class DaskBlocks(TableBlocks):
     def __init__(self, X: Any) -> None:
         import dask
 
+        if not isinstance(shape := getattr(X, "shape", None), tuple) or len(shape) != 2:
+            raise TypeError(
+                f"X must be a Dask data frame or a Dask array of rows and columns, got {type(X).__name__}. "
+                "Hint: X.to_frame(), or X.reshape(-1, 1)."
+            )
         self._is_array, self._n_columns = hasattr(X, "chunks"), X.shape[1]
         self._parts = _rows_of_array(X) if self._is_array else X.to_delayed()
-        sizes = np.array(dask.compute(*[dask.delayed(len)(part) for part in self._parts]))
+        sizes = np.array(_computed([dask.delayed(len)(part) for part in self._parts]))
         self._parts = [part for part, n in zip(self._parts, sizes, strict=True) if n]
         self.sizes = sizes[sizes > 0]
+        if not len(self.sizes):
+            raise ValueError("the Dask collection has no rows. Hint: check how it was made.")
 
     def each(self, task: Callable[..., Any], shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
         """Yield what the task makes of each block, in their order."""
@@ -34,7 +41,7 @@ class DaskBlocks(TableBlocks):
             dask.delayed(task, pure=False)(part, shared, one)
             for part, one in zip(self._parts, given, strict=True)
         ]
-        yield from dask.compute(*some)
+        yield from _computed(some)
 
     def mapped(self, function: Callable[[Any], np.ndarray], shape: tuple[int, ...], dtype: Any) -> Any:
         """Return what a function makes of all rows, as a Dask array that is worked out when needed."""
@@ -75,3 +82,25 @@ class DaskBlocks(TableBlocks):
 def _rows_of_array(X: Any) -> list[Any]:
     """Return the row blocks of a Dask array, each with all columns."""
     return list(X.rechunk({1: -1}).to_delayed()[:, 0])
+
+
+def _computed(tasks: Sequence[Any]) -> Sequence[Any]:
+    """Work tasks out; say in one sentence that whoever had the rows is gone."""
+    import dask
+
+    try:
+        return dask.compute(*tasks)
+    except Exception as error:
+        if not _is_of_client(error):
+            raise
+        raise RuntimeError(
+            "the Dask client was closed while its rows were needed. Hint: fit while it is open; with "
+            "checkpoint=... a fit that was broken off goes on."
+        ) from error
+
+
+def _is_of_client(error: Exception) -> bool:
+    """Say whether a client was closed, now or while it kept rows."""
+    names = {one.__name__ for one in type(error).__mro__}
+    said = ("Missing dependency", "no Client active")
+    return bool(names & {"CancelledError", "ClosedClientError"}) or any(one in str(error) for one in said)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from mapdp.data.checks import LARGEST_COUNT, has_finite_sum
 from mapdp.data.matrices import matrix_for, without_mask
+from mapdp.data.sparse import check_dense
 from mapdp.data.times import as_time, days_of, measure_of
 
 NO_ANSWER = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "<na>"})  # words for "missing"
@@ -32,6 +33,7 @@ class Raw(NamedTuple):
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
     """Return the columns of X; remember their names where `reset`."""
+    check_dense(X)
     _check_names(X)
     frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
@@ -52,6 +54,8 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> list[Raw]:
 
 def joined(tables: Sequence[Any]) -> Any:
     """Return the rows of several tables of the same sort as one table."""
+    for one in tables:
+        check_dense(one)
     if all(isinstance(nw.from_native(one, pass_through=True), nw.DataFrame) for one in tables):
         return nw.to_native(nw.concat([nw.from_native(one) for one in tables]))
     return np.concatenate([np.asarray(without_mask(one)) for one in tables])

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mapdp.data.blocks import rows_at
 from mapdp.data.columns import Schema
+from mapdp.data.filled_blocks import FilledBlock
 from mapdp.data.frames import columns_of
 from mapdp.engine.build import build_part
 from mapdp.engine.in_threads import assign
@@ -58,9 +60,15 @@ class BlockModel(NamedTuple):
     family: Family
     process: Process  # that counts the rows of all blocks
 
+    def numbers(self, block: Any) -> np.ndarray:
+        """Return the used columns of a block as numbers, with what was put into gaps."""
+        if isinstance(block, FilledBlock):
+            return block.put_into(self.numbers(block.table))
+        return self.schema.matrix(columns_of(block))
+
     def encoded(self, block: Any) -> tuple[np.ndarray, float]:
         """Return the rows of a block as kernels read them, and what units add to their log density."""
-        numbers = self.schema.matrix(columns_of(block))
+        numbers = self.numbers(block)
         rows = self.family.encode(numbers, self.schema.names())
         return np.ascontiguousarray(rows), float(np.sum(self.schema.log_units(numbers)))
 
@@ -145,9 +153,12 @@ def part_block(block: Any, given: tuple[BlockModel, list[Parts]], labels: np.nda
     return _result(model.family, rows, new, int(np.count_nonzero(new != labels)), log_units)
 
 
-def encode_block(block: Any, model: BlockModel, places: np.ndarray) -> np.ndarray:
+def encode_rows(block: Any, model: BlockModel, places: np.ndarray) -> np.ndarray:
     """Return some rows of a block as kernels read them."""
-    return model.encoded(block)[0][places]
+    if not len(places):
+        return np.empty((0, model.family.n_cells))
+    some = block.at(places) if isinstance(block, FilledBlock) else rows_at(block, None, places)
+    return model.encoded(some)[0]
 
 
 def _result(

@@ -142,9 +142,9 @@ def has_levels(family: Family, n_columns: int) -> np.ndarray:
     """Say of each column whether its numbers only name levels; to cut between two of them means nothing."""
     if isinstance(family, Product) and family.n_cells == n_columns:
         return np.concatenate([has_levels(part, part.n_cells) for part, _ in family.parts])
-    if not family.has_columns or family.n_features != n_columns:
+    if not family.has_columns or family.n_cells != n_columns:
         return np.zeros(n_columns, dtype=np.bool_)
-    return np.array([isinstance(one, LevelFamily) for one in Mixed.of(family).columns])
+    return np.array([isinstance(one, LevelFamily) for one in Mixed.of(family).layout.families])
 
 
 def parts_by_column(cells: np.ndarray) -> np.ndarray:

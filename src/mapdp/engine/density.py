@@ -44,8 +44,9 @@ def encoded_for_scores(numbers: np.ndarray, family: Family, names: Names = None)
         return family.encode(numbers, names)
     if not isinstance(family, Product):
         return Mixed.of(family).encode(numbers, names)
-    cells = Mixed.of(family).encode(numbers, names)
-    return np.hstack([cells[:, list(columns)] for _, columns in family.parts])
+    parts = [(Mixed.of(part), list(columns)) for part, columns in family.parts]
+    named = range(numbers.shape[1]) if names is None else names
+    return np.hstack([one.encode(numbers[:, some], [named[j] for j in some]) for one, some in parts])
 
 
 def _scores_with_gaps(rows: np.ndarray, bank: Bank, family: Family, n_chairs: int) -> np.ndarray:

@@ -37,10 +37,15 @@ class Budget(NamedTuple):
     listener: Callable[[Step], None] = silent  # is called with every step
     seconds: float | None = None  # after which a search ends; None where it may take its time
     began: float = 0.0  # time.perf_counter() when the fit began
+    log_units: float = 0.0  # what units and logarithms of columns add to the joint of the rows
 
     def started(self) -> "Budget":
         """Return the same budget with its clock started, where that has not been done."""
         return self._replace(began=self.began or time.perf_counter())
+
+    def tell(self, step: Step) -> None:
+        """Let the listener hear of a step, with the joint of the table as it came."""
+        self.listener(step.less(self.log_units))
 
     @property
     def is_over(self) -> bool:
@@ -74,6 +79,10 @@ class Problem(NamedTuple):
         if process.rows is not None:
             process = process.counted_as(process.rows * len(X) / len(self.X))
         return self._replace(X=X, rows_for_guesses=guesses).under(process)
+
+    def in_units(self, log_units: float) -> "Problem":
+        """Return the problem of rows whose log density units and logarithms add so much to."""
+        return self._replace(budget=self.budget._replace(log_units=log_units))
 
     def under(self, process: Process) -> "Problem":
         """Return the problem with another prior over partitions."""

@@ -29,6 +29,10 @@ class Step(NamedTuple):
     seconds: float  # since the fit began
     climb: int = 0  # which of the climbs of a fit this is a step of
 
+    def less(self, log_units: float) -> "Step":
+        """Return the same step with the joint of the table as it came."""
+        return self._replace(log_joint=self.log_joint - log_units)
+
     def __str__(self) -> str:
         return (
             f"{self.move:8s} {self.sweep:3d} {self.n_clusters:4d} clusters {self.n_moved:7d} rows moved  "

@@ -45,17 +45,27 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
     first = clone(model).set_params(background=False, callback=None, verbose=0)
     if model.covariance == "auto" and ModelChoice.of(model).gaps_to_fill(seen) is not None:
         first.covariance = "diagonal"  # of columns that vary together, none may be missing
+    first.columns = {**_without_logs(seen), **(model.columns or {})}
     if not isinstance(first.init, str):
         first.init = np.asarray(first.init)[core]
     first.fit(_safe_indexing(X, core))
     schema, numbers = first.schema_, first.numbers_of(X)
-    family = Background.around(first.family_, numbers, _is_level(schema) | _has_few_values(numbers))
+    special = np.array([schema.columns[j].special for j in schema.used])
+    is_level = _is_level(schema) | (_has_few_values(numbers) & np.isnan(special))
+    family = Background.around(first.family_, numbers, is_level, special)
     labels = np.full(len(numbers), first.n_clusters_, dtype=np.int32)
     labels[core] = first.labels_
     reading = Reading(schema, family, numbers, family.encode(numbers), False, schema.log_units(numbers))
     settings = Settings.of(model)._replace(process=first.mixture_.process, init=compact(labels), n_init=1)
     fit = MapFit(settings, ModelChoice("paper", "auto", family), reading, None, "given", budget)
     return _sorted(fit, fit.solved(), family, list(first._models))
+
+
+def _without_logs(seen: Reading) -> dict[object, str]:
+    """Return the kinds of measurements that have no logarithm in some row, which may be an outlier."""
+    schema, lowest = seen.schema, np.nanmin(seen.numbers, axis=0)
+    used = zip(schema.used, schema.names() or schema.used, lowest, strict=True)
+    return {name: "real" for j, name, low in used if schema.columns[j].kind == "real" and low <= 0.0}
 
 
 def _is_level(schema: Schema) -> np.ndarray:

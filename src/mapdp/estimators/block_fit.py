@@ -8,11 +8,14 @@ import numpy as np
 from sklearn.base import clone
 
 from mapdp.data.blocks import TableBlocks
+from mapdp.data.filled_blocks import BlockFills, FilledBlocks
 from mapdp.data.first_look import FirstLook, look_at
+from mapdp.data.frames import columns_of
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.block_tasks import BlockModel, ClusterStats
 from mapdp.engine.problem import Budget
-from mapdp.estimators.checkpoint import Checkpoint
+from mapdp.estimators.checkpoint import Checkpoint, check_place
+from mapdp.estimators.filled_gaps import FilledCells, vary_together
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.mixture import Mixture
 from mapdp.estimators.settings import Settings, generator
@@ -33,6 +36,7 @@ class BlockFit(NamedTuple):
     mixture: FittedMixture
     labels: np.ndarray  # (N,)
     log_joint: float  # in the units of the table
+    filled: FilledCells | None
     is_done: bool
 
 
@@ -40,27 +44,25 @@ def fit_in_blocks(estimator: Any, blocks: TableBlocks, budget: Budget, checkpoin
     """Search a table in blocks."""
     settings = Settings.of(estimator)
     look = look_at(blocks)
-    first = _for_sample(estimator, look).fit(_sample(blocks, look, settings))
+    first = _for_sample(estimator).fit(_sample(blocks, look, settings))
     model, clusters = _model_of(first, look, settings, blocks.n_rows)
     proposer = SplitProposer(guesses_for(model), _seed(settings), budget.n_threads)
-    search = BlockSearch(blocks, model, budget, proposer)
+    filled = _filled(blocks, first.mixture_, look)
+    table = FilledBlocks(blocks, [BlockFills(*one[:3]) for one in filled]) if filled else blocks
+    search = BlockSearch(table, model, budget, proposer)
     kept = Checkpoint.at(checkpoint, model, blocks)
     kept.restore(search)
     is_done = search.search(clusters, kept.write)
     found = search.by_falling_size()
-    mixture = _mixture(model, found.clusters)
-    return BlockFit(first, search, mixture, found.labels, found.log_joint - search.log_units, is_done)
+    mixture, log_joint = _mixture(model, found.clusters), found.log_joint - search.log_units
+    kept_fills = FilledCells.together(blocks.starts, filled)
+    return BlockFit(first, search, mixture, found.labels, log_joint, kept_fills, is_done)
 
 
-def _for_sample(estimator: Any, look: FirstLook) -> Any:
-    """Return the estimator of the sample, which may take half of the time.
-
-    Measurements that vary together have their gaps in the same rows, and a sample cannot show that all do.
-    """
+def _for_sample(estimator: Any) -> Any:
+    """Return the estimator of the sample, which may take half of the time."""
     seconds = None if estimator.seconds is None else 0.5 * estimator.seconds
-    sample = clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
-    has_choice = estimator.covariance == "auto" and estimator.family is None
-    return sample.set_params(covariance="diagonal") if has_choice and any(look.n_missing) else sample
+    return clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
 
 
 def _sample(blocks: TableBlocks, look: FirstLook, settings: Settings) -> Any:
@@ -89,6 +91,19 @@ def _model_of(
         slots_of(mixture.bank, mixture.n_clusters), np.asarray(mixture.sizes, dtype=np.int64)
     )
     return BlockModel(schema, mixture.family, process), clusters
+
+
+def _filled(blocks: TableBlocks, mixture: FittedMixture, look: FirstLook) -> list[FilledCells]:
+    """Return what the clusters of the sample expect in gaps of columns that vary together, by block."""
+    has_gaps = np.array(look.n_missing)[list(mixture.schema.used)] > 0
+    if mixture.family.is_whole or not (has_gaps & vary_together(mixture.family)).any():
+        return []
+    return list(blocks.each(_fills_of, mixture, [None] * len(blocks.sizes)))
+
+
+def _fills_of(block: Any, mixture: FittedMixture, _: None) -> FilledCells:
+    numbers = mixture.schema.matrix(columns_of(block))
+    return FilledCells.of(numbers, mixture.without_open_gaps(numbers))
 
 
 def _process_for(process: Process, settings: Settings, n_clusters: int, n_rows: int) -> Process:
@@ -127,12 +142,14 @@ class BlockFitMixin(Mixture):
     ) -> Self:
         """Search a table in blocks, and keep what was found; `others` must not be given beside it."""
         _check_alone(self, others)
+        check_place(checkpoint)
         blocks.n_threads = budget.n_threads
         found = fit_in_blocks(self, blocks, budget, checkpoint)
         for name in ("n_features_in_", "feature_names_in_", "inits_", "alphas_", "_models"):
             if hasattr(found.first, name):
                 setattr(self, name, getattr(found.first, name))
         self._keep_search(found)
+        self._filled = found.filled
         return self._keep(found.mixture, blocks.as_labels(found.labels))
 
     def _keep_search(self, found: BlockFit) -> None:

@@ -63,6 +63,18 @@ class Checkpoint(NamedTuple):
         )
 
 
+def check_place(path: Any) -> None:
+    """Raise where no checkpoint can be kept, before any work is done."""
+    if path is not None and pathlib.Path(path).is_dir():
+        raise IsADirectoryError(
+            f"checkpoint must be a file, got the folder {path}. Hint: name a file in it."
+        )
+    if path is not None and not pathlib.Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"checkpoint must be in a folder that is there, got {path}. Hint: make the folder first."
+        )
+
+
 def _read(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:
     try:
         with safe_open(path, framework="numpy") as file:

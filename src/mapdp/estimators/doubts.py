@@ -22,10 +22,11 @@ def doubts(
     sizes: np.ndarray,
     spikes: Sequence[Spike] = (),
     n_filled: int = 0,
+    zeros: Sequence[object] = (),
 ) -> list[str]:
     """Return a sentence for each thing that is odd about an outcome."""
-    found = [_about_starts(inits), _about_alpha(alphas, alpha), _about_number(sizes), _about_width(spikes)]
-    return [sentence for sentence in (*found, _about_fills(n_filled)) if sentence]
+    found = [_about_starts(inits), _about_alpha(alphas, alpha), _about_number(sizes), _about_zeros(zeros)]
+    return [sentence for sentence in (*found, _about_width(spikes), _about_fills(n_filled)) if sentence]
 
 
 def _about_starts(inits: Sequence[Init]) -> str:
@@ -65,6 +66,17 @@ def _about_fills(n_filled: int) -> str:
         else ("were filled with what their clusters expect, and count")
     )
     return f"{counted(n_filled, 'missing measurement')} {were} as if measured: columns vary together."
+
+
+def _about_zeros(names: Sequence[object]) -> str:
+    """A measurement whose lowest value is that of many rows, as zero is where nothing was measured."""
+    if not names:
+        return ""
+    others = "" if len(names) == 1 else f" (and {counted(len(names) - 1, 'other column')})"
+    return (
+        f"Many rows have the lowest value of {names[0]!r}{others}, and the rest is measured: if it means "
+        f"none, columns={{{names[0]!r}: 'zeros'}} describes both."
+    )
 
 
 def _about_width(spikes: Sequence[Spike]) -> str:

@@ -13,6 +13,7 @@ from mapdp.families.base import Family
 MEASURED = ("real", "log", "count")  # kinds of columns that may vary together
 _MOST_EMPTY = 0.05  # of the rows that may have no cell at all; they are put where most rows are
 _MOST = 1.0 / 3.0  # of the rows that may lack a column that is filled: more fills would speak too loud
+_MOST_KEPT = 2**22  # filled cells of a table in blocks, which are in memory
 
 
 class FilledCells(NamedTuple):
@@ -26,11 +27,24 @@ class FilledCells(NamedTuple):
     @classmethod
     def between(cls, numbers: np.ndarray, filled: np.ndarray) -> "FilledCells | None":
         """Return what was put into the gaps of a table, None where it has all the gaps it had."""
-        if numbers is filled:
-            return None
+        found = None if numbers is filled else cls.of(numbers, filled)
+        return found if found is not None and len(found.rows) else None
+
+    @classmethod
+    def of(cls, numbers: np.ndarray, filled: np.ndarray) -> "FilledCells":
+        """Return what was put into the gaps of a table, which may be nothing."""
         rows, columns = np.nonzero(np.isnan(numbers) & ~np.isnan(filled))
         values = filled[rows, columns].astype(np.float64)
-        return cls(rows, columns, values, float(np.nansum(numbers))) if len(rows) else None
+        return cls(rows, columns, values, float(np.nansum(numbers)))
+
+    @classmethod
+    def together(cls, starts: np.ndarray, blocks: list["FilledCells"]) -> "FilledCells | None":
+        """Return what was put into the gaps of blocks that begin at these rows; None where that is much."""
+        if not 0 < sum(len(one.rows) for one in blocks) <= _MOST_KEPT:
+            return None
+        rows = np.concatenate([start + one.rows for start, one in zip(starts, blocks, strict=True)])
+        columns, values = (np.concatenate([one[i] for one in blocks]) for i in (1, 2))
+        return cls(rows, columns, values, sum(one.total for one in blocks))
 
     def put_into(self, numbers: np.ndarray) -> np.ndarray:
         """Return the table with the cells filled; another one as it is."""

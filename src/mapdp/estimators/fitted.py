@@ -5,21 +5,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.data.columns import Column, Schema
+from mapdp.data.column import Column
+from mapdp.data.columns import Schema
 from mapdp.data.moments import has_gaps
+from mapdp.data.sparse import SparseRows
+from mapdp.engine.build import seated
 from mapdp.engine.density import encoded_for_scores, log_sum, reduced_scores
+from mapdp.engine.joint import state_log_joint
 from mapdp.engine.merge import merged_bank
 from mapdp.engine.state import State, predictive_bank
 from mapdp.estimators.filled_gaps import vary_together
 from mapdp.families import LinearRegression, Mixed, Product
 from mapdp.families.background import Background
-from mapdp.families.base import Family
+from mapdp.families.base import Family, refresh_chairs
+from mapdp.families.columns import Sums
+from mapdp.families.for_gaps import for_gaps, moved
+from mapdp.families.levels.listing import listing, row_numbers
 from mapdp.insights.branches import TreeDescription, described_tree
 from mapdp.insights.describe import Description, described
 from mapdp.insights.explain import Explanation, explained
 from mapdp.insights.impute import Fill, fills, log_density_of_cells
 from mapdp.insights.tree import ClusterTree, tree_of
+from mapdp.insights.wide import is_wide, narrowed
 from mapdp.partitions.process import Process
+
+Rows = np.ndarray | SparseRows  # a table as numbers: gaps are NaN
 
 
 class View(NamedTuple):
@@ -46,8 +56,8 @@ class FittedMixture(NamedTuple):
     def of(cls, schema: Schema, family: Family, process: Process, state: State) -> "FittedMixture":
         """Return the mixture of a state whose clusters are numbered by falling size."""
         n_clusters = state.n_clusters
-        bank = predictive_bank(state.bank, family, n_clusters)
-        return cls(schema, family, process, bank, state.sizes[:n_clusters].copy())
+        bank = family.plain_bank(predictive_bank(state.bank, family, n_clusters))
+        return cls(schema, family.plain(), process, bank, state.sizes[:n_clusters].copy())
 
     @property
     def n_clusters(self) -> int:
@@ -70,26 +80,48 @@ class FittedMixture(NamedTuple):
         """Turn the numbers of a table into what kernels read."""
         return encoded_for_scores(numbers, self.family, self.schema.names())
 
+    def scores_of(self, numbers: Rows, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Apply `reduce` to log p(x, cluster) of a table; the last column is a new cluster."""
+        if not isinstance(numbers, SparseRows):
+            return self.scores(self.encoded(numbers), reduce)
+        family = listing(self.family, numbers, int(self.sizes.max(initial=0)))
+        bank = family.listed_bank(self.bank)
+        return reduced_scores(row_numbers(numbers), self.log_weights, bank, family, reduce)
+
+    def log_units(self, numbers: Rows) -> np.ndarray | float:
+        """Return what a change of units adds to the log density of each row; counts have no units."""
+        return 0.0 if isinstance(numbers, SparseRows) else self.schema.log_units(numbers)
+
     def scores(self, rows: np.ndarray, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Apply `reduce` to log p(x, cluster) of encoded rows; the last column is a new cluster."""
         return reduced_scores(rows, self.log_weights, self.bank, self.family, reduce)
 
-    def assign(self, numbers: np.ndarray) -> np.ndarray:
+    def assign(self, numbers: Rows) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new one."""
-        best = self.scores(self.encoded(numbers), lambda scores: scores.argmax(axis=1))
+        best = self.scores_of(numbers, lambda scores: scores.argmax(axis=1))
         return self.as_labels(best)
 
     def as_labels(self, chairs: np.ndarray) -> np.ndarray:
         """Return chairs as labels: the empty chair is -1, and so is a background."""
         return np.where(chairs >= self.n_clusters - self.n_background, -1, chairs).astype(np.int32)
 
-    def probabilities(self, numbers: np.ndarray) -> np.ndarray:
+    def probabilities(self, numbers: Rows) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is a new cluster."""
-        return self.scores(self.encoded(numbers), lambda s: np.exp(s - log_sum(s)[:, None]))
+        return self.scores_of(numbers, lambda s: np.exp(s - log_sum(s)[:, None]))
 
-    def log_density(self, numbers: np.ndarray) -> np.ndarray:
+    def log_density(self, numbers: Rows) -> np.ndarray:
         """Return the log density of each row, its cluster summed out, in the units of the table."""
-        return self.scores(self.encoded(numbers), log_sum) - self.schema.log_units(numbers)
+        return self.scores_of(numbers, log_sum) - self.log_units(numbers)
+
+    def log_joint_of(self, numbers: Rows, chairs: np.ndarray) -> float:
+        """Return the log joint of a table without open gaps, by cluster, in its units."""
+        family, process = self.family, self.process
+        if isinstance(numbers, SparseRows):
+            family, rows = listing(family, numbers, len(numbers)), row_numbers(numbers)
+        else:
+            rows = self.encoded(numbers)
+        state = seated(rows, chairs, family, process)
+        return state_log_joint(state, process) - float(np.sum(self.log_units(numbers)))
 
     def view(self, numbers: np.ndarray) -> View:
         """Return probabilities, log density and the best cluster of each row, in one pass."""
@@ -105,7 +137,8 @@ class FittedMixture(NamedTuple):
     def describe(self) -> Description:
         """Describe each cluster by what sets it apart."""
         self._check_has_clusters()
-        return described(self.family, self.bank, self.sizes, *self._shown())
+        family, chairs, columns, names = self._shown()
+        return described(family, chairs, self.sizes, columns, names)
 
     def _check_has_clusters(self) -> None:
         if not self.n_clusters:
@@ -118,11 +151,18 @@ class FittedMixture(NamedTuple):
         """Return the columns that the family describes."""
         return [self.schema.columns[j] for j in self.schema.used]
 
-    def _shown(self) -> tuple[list[Column], list[str]]:
-        """Return what clusters are described by: columns and their names, or rows as a whole."""
-        if self.family.n_described != self.family.n_features:
-            return [Column("row", "given")], ["row"]
-        return self._used(), self.schema.labels()
+    def _shown(self) -> tuple[Family, list[Sums], list[Column], list[str]]:
+        """Return what clusters are described by: a prior, what each holds, columns and their names.
+
+        It may be rows as a whole; of very many columns those that set clusters apart most.
+        """
+        family, used, names = self.family, self._used(), self.schema.labels()
+        if is_wide(family):
+            narrow, chairs, some = narrowed(family, self.bank, self.n_clusters)
+            return narrow, chairs, [used[j] for j in some], [names[j] for j in some]
+        if family.n_described != family.n_features:
+            used, names = [Column("row", "given")], ["row"]
+        return family, [family.sums(self.bank, k) for k in range(self.n_clusters)], used, names
 
     def tree(self, labels: np.ndarray, apart: np.ndarray) -> ClusterTree:
         """Return the tree of the clusters of these rows; `apart` marks those with a known label."""
@@ -131,7 +171,7 @@ class FittedMixture(NamedTuple):
 
     def describe_tree(self, tree: ClusterTree) -> TreeDescription:
         """Describe each branch of the tree by what sets it apart."""
-        return described_tree(tree, self.family, self.bank, *self._shown())
+        return described_tree(tree, *self._shown())
 
     def merged(self, into: np.ndarray) -> "FittedMixture":
         """Return the mixture in which cluster k is part of cluster into[k]."""
@@ -171,7 +211,8 @@ class FittedMixture(NamedTuple):
 
     def _expected(self, numbers: np.ndarray, chances: np.ndarray) -> list[Fill]:
         """Return what belongs in the gaps of each used column, as numbers of the schema."""
-        cells = Mixed.of(self.family).encode(numbers, self.schema.names())
+        cells = Mixed.of(self.family).encode(numbers, self.schema.names())[:, : numbers.shape[1]]
+        cells[np.isnan(cells) & ~np.isnan(numbers)] = 0.0  # a special value is no gap
         found = fills(self.family, self.bank, cells, chances)
         return [self._as_number(place, fill) for place, fill in enumerate(found)]
 
@@ -203,11 +244,27 @@ class FittedMixture(NamedTuple):
         Beside other columns, rows that lack all of them are described without them.
         """
         together = vary_together(self.family)
-        if not (together.any() and has_gaps(numbers[:, together])):
+        if self.family.is_whole or not (together.any() and has_gaps(numbers[:, together])):
             return numbers
         gaps = np.isnan(numbers) & together
         is_left = gaps[:, together].all(axis=1, keepdims=True) & isinstance(self.family, Product)
-        return self.with_expected(numbers, gaps & ~is_left)
+        out, gaps = numbers.copy(), gaps & ~is_left
+        some = gaps.any(axis=1)
+        if some.any():
+            out[some] = self.with_expected(numbers[some], gaps[some])
+        return out
+
+    def for_gaps(self) -> "FittedMixture":
+        """Return the same mixture in a family that takes gaps."""
+        family, n_chairs = for_gaps(self.family), self.n_clusters + 1
+        if family is None:
+            raise ValueError(
+                "this batch has gaps where the rows that the stream began with had none. "
+                "Hint: fill them with impute, or begin with rows that have some."
+            )
+        bank = moved(self.bank, n_chairs, self.family, family)
+        refresh_chairs(family.handle(bank), n_chairs, n_chairs)
+        return self._replace(family=family, bank=bank)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows in the values of the table, and the cluster of each, -1 for a new one."""

@@ -185,7 +185,8 @@ class GibbsDPM(Mixture):
         self._rows = reading.rows.copy()  # densities are worked out from them later
         self.raftery_lewis_: list[RafteryLewis] = []
         self._coclustering = None
-        problem = Problem(self._rows, self._rows, Model(reading.family, process, prior))
+        log_units = float(np.sum(reading.log_units))
+        problem = Problem(self._rows, self._rows, Model(reading.family, process, prior)).in_units(log_units)
         self.chains_, self.burn_in_, self._kept, self.samples_ = self._sampled(problem)
         self._warn_unless_satisfied()
         self.n_sweeps_ = self.chains_.log_joint.shape[1]
@@ -194,7 +195,7 @@ class GibbsDPM(Mixture):
         process = make_process(self.alpha_, self.discount, self.process)
         state = seated(self._rows, self.samples_[best].astype(np.int32), reading.family, process)
         self._keep(FittedMixture.of(reading.schema, reading.family, process, state), state.labels)
-        self.log_joint_ = state_log_joint(state, process) - float(np.sum(reading.log_units))
+        self.log_joint_ = state_log_joint(state, process) - log_units
         return self
 
     def _reader(self) -> TableReader:
@@ -244,7 +245,8 @@ class GibbsDPM(Mixture):
         rngs = generator(self.random_state).spawn(self.n_chains)
         inits = [self.init] * self.n_chains
         chains = sampler.started(problem, inits, rngs, n_jobs, collapsed=self.collapsed, moves=self.moves)
-        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, listener_to_sweeps(self.verbose))
+        listener = listener_to_sweeps(self.verbose, problem.budget.log_units)
+        plan = sampler.Plan(self.burn_in or 0, self.thin, n_jobs, listener)
         if self.n_sweeps == RAFTERY_LEWIS:
             needs = sampler.advance_until_satisfied(chains, self.accuracy, self.max_sweeps, plan)
             self.raftery_lewis_ = needs

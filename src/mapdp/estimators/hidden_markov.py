@@ -249,7 +249,7 @@ class MAPHMM(StructuredMixture):
 
     def log_joint_of(self, X: Any, labels: Any, lengths: Any = None) -> float:
         """Return log p(x, states, tables) of any states of any rows, at the best tables for them."""
-        numbers = self.numbers_of(X)
+        numbers = self._as_fitted(self.numbers_of(X))
         rows, process = (
             self._rows_without_open_gaps(numbers),
             MarkovProcess(self.alpha_, self.gamma_, self.stickiness_),

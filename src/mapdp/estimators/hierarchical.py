@@ -189,7 +189,7 @@ class HierarchicalMAPDP(StructuredMixture):
 
     def log_joint_of(self, X: Any, labels: Any, groups: Any = None) -> float:
         """Return log p(x, tables, dishes) of any clusters of any table, at the best tables for them."""
-        numbers = self.numbers_of(X)
+        numbers = self._as_fitted(self.numbers_of(X))
         rows = self._rows_without_open_gaps(numbers)
         codes, chairs = read_groups(groups, len(rows)).codes, checks.partition(labels, len(rows))
         task = Task(rows, rows, self.family_, codes, self._process, (None, None))

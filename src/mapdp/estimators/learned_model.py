@@ -7,6 +7,7 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.data.column_kinds import resolution_of
+from mapdp.data.logs import gains_by_logs, may_be_logs
 from mapdp.data.moments import MANY, distances_from_mean
 from mapdp.estimators.filled_gaps import MEASURED, gaps_to_fill
 from mapdp.estimators.reader import Reading
@@ -30,6 +31,7 @@ WORDS = {
 }
 _CORRELATED = ("full", "shared")  # that "auto" tries beside independent columns
 _MOST_ROWS = 2000  # that a model is learned from; more rows choose the same one, and take longer
+_LOG_GAIN = 0.1  # nats for each cell; a logarithm that gains less is not worth a model of its own
 _DIGITS = 9  # of distances, whose largest is 1 or so; more are rounding
 
 
@@ -39,11 +41,14 @@ class ModelChoice(NamedTuple):
     prior: str | None
     covariance: str
     family: Any
+    columns: Any = None  # kinds that users gave to columns
+    takes_logs: bool = False  # whether measurements may be replaced by their logarithms
 
     @classmethod
     def of(cls, estimator: Any) -> "ModelChoice":
         """Return the parameters of an estimator, or raise where one makes no sense."""
-        choice = cls(estimator.prior, estimator.covariance, estimator.family)
+        is_free = estimator.family is None and estimator._sees_all_rows
+        choice = cls(estimator.prior, estimator.covariance, estimator.family, estimator.columns, is_free)
         choice._check()
         return choice
 
@@ -71,7 +76,7 @@ class ModelChoice(NamedTuple):
         if self.is_asked and (is_ready or self.gaps_to_fill(reading) is None):
             block = _measured_block(self.covariance, reading)
             family = _shaped(self.covariance, reading, block, reading.numbers)
-        if self.is_learned and not isinstance(self.family, Family):
+        if self.is_learned and not isinstance(self.family, Family) and not family.has_list:
             family = with_resolution(family, resolutions(reading))
         return reading if family is reading.family else reading.under(family)
 
@@ -86,6 +91,14 @@ class ModelChoice(NamedTuple):
             return None
         return gaps_to_fill(reading.schema, reading.numbers, self.is_asked)
 
+    def logs_to_try(self, reading: Reading, some: np.ndarray, labels: np.ndarray) -> list[int]:
+        """Return the columns whose logarithm makes the cells of clusters clearly more probable."""
+        if not self.takes_logs:
+            return []
+        places = may_be_logs(reading.schema, reading.numbers, self.columns)
+        gains = gains_by_logs(reading.numbers[some], labels, places)
+        return [place for place, gain in zip(places, gains, strict=True) if gain > _LOG_GAIN]
+
     def structures(self, reading: Reading, numbers: np.ndarray) -> list[Structure]:
         """Return the ways to describe a table that are to be tried; priors begin from some of its rows."""
         blocks = _blocks(reading, numbers) if self.covariance == "auto" and self.family is None else []
@@ -93,7 +106,7 @@ class ModelChoice(NamedTuple):
         if families:
             families = [_shaped("diagonal", reading, blocks[0], numbers), *families]
             families = [with_resolution(one, resolutions(reading)) for one in families]
-        return [Structure(name_of(family), family) for family in families or [reading.family]]
+        return [Structure(name_of(family.plain()), family) for family in families or [reading.family]]
 
     def rows_to_learn_from(
         self, numbers: np.ndarray, blocks: RowBlocks | None, rng: np.random.Generator

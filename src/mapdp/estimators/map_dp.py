@@ -7,21 +7,23 @@ from typing import Any, Self
 from mapdp.data import checks
 from mapdp.data.blocks import blocks_of
 from mapdp.data.frames import read_table
+from mapdp.data.sparse import is_sparse, sparse_rows
 from mapdp.engine.trace import Step, silent
 from mapdp.estimators import saved
 from mapdp.estimators.background import fit_with_background
 from mapdp.estimators.block_fit import BlockFitMixin
-from mapdp.estimators.filled_gaps import FilledCells
+from mapdp.estimators.kept import Kept
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.progress import StepListener
-from mapdp.estimators.reader import Reading, TableReader
+from mapdp.estimators.reader import Reading, TableReader, check_plain
 from mapdp.estimators.reports import ReportMixin
 from mapdp.estimators.settings import Settings
 from mapdp.estimators.streaming import StreamMixin
 from mapdp.estimators.tree import TreeMixin
 from mapdp.estimators.uncertainty import UncertaintyMixin
 from mapdp.families.base import Family
+from mapdp.families.levels.listing import takes_sparse
 from mapdp.partitions.process import Process
 from mapdp.search.weighted_rows import row_blocks
 
@@ -63,7 +65,8 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
     columns : dict, default None
         What columns hold, where inference gets it wrong: {"visits": "count", "grade": "ordered", ...}.
         Kinds are "real", "log" (a real number with a long tail), "count", "binary", "category", "ordered",
-        "circular" (radians), "waiting" (a positive time), "share" (between 0 and 1), "robust" and "ignore".
+        "circular" (radians), "waiting" (a positive time), "share" (between 0 and 1), "robust", "zeros"
+        (measured, where 0 means none) and "ignore".
         Columns that are not named are looked at; `schema_` says what was found.
     background : bool, default False
         Whether a broad, fixed density of the whole table stands beside the clusters: rows that it describes
@@ -145,7 +148,8 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         The structures that were tried, best first; prints as a table. Empty where nothing was learned.
     warnings_ : list of str
         What to know before the partition is trusted: good starts that disagree, an alpha at the end of its
-        grid, more clusters than the square root of the rows, measurements that were missing and filled.
+        grid, more clusters than the square root of the rows, measurements that were missing and filled,
+        zeros that may mean none.
     schema_ : Schema
         What each column holds, and which were set aside; prints as a table.
 
@@ -222,7 +226,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
 
         Parameters
         ----------
-        X : array or data frame of shape (N, D)
+        X : array, data frame or (for `Multinomial` and `Bernoulli`) sparse matrix of shape (N, D)
             NaN, null and masked cells are gaps. A pyarrow Dataset, a Dask data frame or array, or what
             `in_blocks` returns, is searched block by block and is never in memory as a whole.
         y : array of shape (N,), default None
@@ -261,24 +265,32 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
         choice = fit.solved()
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
-        kept = fit.kept(choice.best)
+        kept = Kept.of(fit, choice.best)
         if kept.known_labels is not None:
             self.known_labels_ = kept.known_labels
-        self._filled = FilledCells.between(reading.numbers, fit.reading.numbers)
+        self._filled = fit.filled_cells()
         return self._keep(kept.mixture, kept.labels)
 
     def _read(self, X: Any, given: tuple[Any, Any, Any], model_choice: ModelChoice) -> tuple[Reading, Any]:
         """Return the table, and blocks of rows where labels, weights or groups are given."""
+        learned, is_alone = model_choice.is_learned, all(one is None for one in given)
+        reader = TableReader(self.family, self.columns, fills_gaps=True, sets_copies_aside=learned)
+        if is_sparse(X) and takes_sparse(self.family):
+            check_plain(is_alone and not self.background)
+            return model_choice.begun(reader.read_sparse(sparse_rows(self, X, reset=True))), None
         table = read_table(self, X, reset=True)
-        blocks = None
         y, sample_weight, groups = given
-        if not all(one is None for one in given):
+        blocks = None
+        if not is_alone:
             blocks = row_blocks(len(table[0].cells), sample_weight, groups, y, self.weights)
         self._has_row_blocks, self._row_blocks = blocks is not None, blocks
-        reader = TableReader(
-            self.family, self.columns, fills_gaps=True, sets_copies_aside=model_choice.is_learned
-        )
         return model_choice.begun(reader.read(table, None if blocks is None else blocks.counted())), blocks
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that rows may be sparse where the family describes such rows."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.family)
+        return tags
 
     def _fit_beside_background(self, X: Any, reading: Reading, blocks: Any, budget: Any) -> Self:
         made = fit_with_background(self, X, reading, blocks, budget)

@@ -1,37 +1,28 @@
 """One fit of MAPDP under way: its model is learned, then the rows are searched."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapdp.data.moments import gaps_filled_by_means
+from mapdp.data.moments import gaps_filled_by_means, has_gaps
 from mapdp.engine.build import seated
 from mapdp.engine.problem import LARGE, Budget, Problem
-from mapdp.engine.state import State, predictive_bank
 from mapdp.estimators.ahead import compile_ahead
-from mapdp.estimators.filled_gaps import filled_as_one_cluster, vary_together
+from mapdp.estimators.filled_gaps import FilledCells, filled_as_one_cluster, vary_together
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.reader import Reading
 from mapdp.estimators.settings import Settings, generator
 from mapdp.families import Mixed
 from mapdp.families.base import Family
-from mapdp.partitions.labels import by_falling_size
 from mapdp.search.climb import SAMPLE, Start, joined_by_all, search, while_better
 from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
-from mapdp.search.weighted_rows import RowBlocks, by_rows, of_blocks
+from mapdp.search.weighted_rows import RowBlocks, of_blocks
 from mapdp.selection import alpha as selection
 from mapdp.selection.prior import LearningTable
-from mapdp.selection.structure import Chosen, choose
-
-
-class Kept(NamedTuple):
-    """What an estimator keeps of an outcome."""
-
-    mixture: FittedMixture
-    labels: np.ndarray  # (N,) of all rows, also of those that count for nothing
-    known_labels: np.ndarray | None = None  # of each cluster, where weights, groups or labels were given
+from mapdp.selection.structure import Chosen, Models, choose
 
 
 class MapFit(NamedTuple):
@@ -46,6 +37,7 @@ class MapFit(NamedTuple):
     chosen: Chosen | None = None  # the model that was learned
     first: Any = None  # labels or a state to begin with, where learning the model found some
     order: Any = None  # of the rows that the model was learned from
+    unfilled: np.ndarray | None = None  # the numbers with their gaps, where some were filled
 
     def problem_of_rows(self) -> Problem:
         """Return what the search is to solve, were it not for weights, groups and labels."""
@@ -55,14 +47,15 @@ class MapFit(NamedTuple):
             learned = self.chosen.outcome.problem.model
             process = learned.process if self.rule == "map" else model.process
             model = model._replace(process=process, log_hyperprior=learned.log_hyperprior)
-        return Problem(rows, self._rows_for_guesses(), model, self.budget)
+        problem = Problem(rows, self._rows_for_guesses(), model, self.budget)
+        return problem.in_units(self.reading.log_units_of(self.blocks))
 
     def _rows_for_guesses(self) -> np.ndarray:
         """Return numbers that are alike where rows are; a large table stays alone in memory."""
         family, rows = self.reading.family, self.reading.rows
         if family.is_whole or (self.model_choice.is_learned and len(rows) <= LARGE):
             return family.to_guess_by(self.reading.numbers, rows)
-        return gaps_filled_by_means(rows) if self.reading.has_gaps else rows
+        return gaps_filled_by_means(rows) if has_gaps(rows) else rows
 
     def problem(self) -> Problem:
         """Return what the search is to solve."""
@@ -70,11 +63,40 @@ class MapFit(NamedTuple):
         return of_rows if self.blocks is None else of_blocks(of_rows, self.blocks)
 
     def with_learned_model(self) -> "MapFit":
-        """Return the fit with the model that the table teaches, its gaps filled where that is needed."""
+        """Return the fit with the model that the table teaches; it may be of logarithms of some columns."""
         if not self.model_choice.is_learned:
             return self
+        fit = self._replace(settings=self.settings.with_seed())  # so that all learn from the same rows
+        learned = fit._learned_from_all()
+        assert learned.chosen is not None
+        labels = learned.chosen.outcome.found.state.labels
+        places = self.model_choice.logs_to_try(self.reading, learned.order, labels)
+        if not places or self.budget.is_over:
+            return learned
+        reading = self.model_choice.begun(self.reading.with_logs(places, self._counted()))
+        return learned._or_logs(fit._replace(reading=reading)._learned_from_all(), len(places))
+
+    def _or_logs(self, other: "MapFit", n_logs: int) -> "MapFit":
+        """Return this fit or that of some logarithms, by the joint of the table as it came."""
+        assert self.chosen is not None
+        assert other.chosen is not None
+        models = other.chosen.models.called(f" with logs of {n_logs} column{'s' if n_logs > 1 else ''}")
+        if models[0].penalised > self.chosen.models[0].penalised:
+            return other._of(models.beside(self.chosen.models[0]), [self, other])
+        return self._of(self.chosen.models.beside(models[0]), [self, other])
+
+    def _learned_from_all(self) -> "MapFit":
+        """Return the fit with a learned model, its gaps filled where that is needed."""
         gaps = self.model_choice.gaps_to_fill(self.reading)
         return self._learned() if gaps is None else self._learned_with_filled(gaps)
+
+    def _of(self, models: Models, fits: Sequence["MapFit"]) -> "MapFit":
+        """Return this fit as the best of several, with the climbs of all."""
+        assert self.chosen is not None
+        found = [fit.chosen.outcome.found for fit in fits if fit.chosen is not None]
+        won = next(i for i, fit in enumerate(fits) if fit is self)
+        outcome = self.chosen.outcome._replace(found=with_all_climbs(found, won))
+        return self._replace(chosen=self.chosen._replace(models=models, outcome=outcome))
 
     def _learned_with_filled(self, gaps: np.ndarray) -> "MapFit":
         """Learn with gaps and with gaps filled; return what makes the cells that are there more probable.
@@ -83,8 +105,7 @@ class MapFit(NamedTuple):
         columns that vary together: where they are independent, gaps are no trouble, and none is filled.
         """
         seed = int(generator(self.settings.random_state).integers(2**31))
-        settings = self.settings._replace(random_state=seed)  # so that all learn from the same rows
-        fit = self._replace(settings=settings)
+        fit = self._replace(settings=self.settings._replace(random_state=seed))
         schema, numbers = self.reading.schema, self.reading.numbers
         filled = fit._holding(filled_as_one_cluster(schema, numbers, gaps, self._times()))._learned()
         gaps = gaps & vary_together(filled.reading.family)
@@ -104,18 +125,26 @@ class MapFit(NamedTuple):
         added = filled._learned_mixture().log_density_of_cells(
             filled.reading.numbers[some], gaps[some], labels
         )
+        added -= filled._log_units(some) - self._log_units(some)
         tried = filled.chosen.models[0].without(added)
         models = self.chosen.models.beside(tried)
-        if tried.penalised > self.chosen.models[0].penalised:
-            return filled._replace(chosen=filled.chosen._replace(models=models))
-        return self._replace(chosen=self.chosen._replace(models=models))
+        best = filled if tried.penalised > self.chosen.models[0].penalised else self
+        return best._of(models, [filled, self])
 
     def _holding(self, numbers: np.ndarray) -> "MapFit":
         """Return the fit of the same table with some gaps filled."""
-        counted = None if self.blocks is None else self.blocks.counted()
+        reading = self.reading.holding(numbers, self._counted())
         return self._replace(
-            reading=self.model_choice.begun(self.reading.holding(numbers, counted), is_filled=True)
+            reading=self.model_choice.begun(reading, is_filled=True), unfilled=self.reading.numbers
         )
+
+    def _counted(self) -> np.ndarray | None:
+        """Return the rows as often as they count, None where each counts once."""
+        return None if self.blocks is None else self.blocks.counted()
+
+    def filled_cells(self) -> FilledCells | None:
+        """Return what was put into gaps, None where all are still there."""
+        return None if self.unfilled is None else FilledCells.between(self.unfilled, self.reading.numbers)
 
     def _times(self) -> np.ndarray | None:
         """Return how often each row counts, None where each counts once."""
@@ -133,7 +162,8 @@ class MapFit(NamedTuple):
         """Return the fit with the model that some of the rows, or all, teach."""
         rng, numbers = generator(self.settings.random_state), self.reading.numbers
         some = self.model_choice.rows_to_learn_from(numbers, self.blocks, rng)
-        problem = self._problem_to_learn_from(some)
+        log_units = self._log_units(some)
+        problem = self._problem_to_learn_from(some).in_units(log_units)
         table = LearningTable(np.ascontiguousarray(numbers[some]), problem)
         structures = self.model_choice.structures(self.reading, table.numbers)
         compile_ahead(tuple(dict.fromkeys(structure.shape.__name__ for structure in structures[1:])))
@@ -143,8 +173,13 @@ class MapFit(NamedTuple):
         chosen = choose(table, first, structures, self.settings.search, rng)
         if self._is_about(some):
             chosen = self._from_more_starts(chosen)
-        learned = self._replace(chosen=chosen)._under(chosen.outcome.problem.model.family)
+        learned = self._replace(chosen=chosen.less(log_units))._under(chosen.outcome.problem.model.family)
         return learned._replace(first=learned._first_state(some), order=some)
+
+    def _log_units(self, some: np.ndarray) -> float:
+        """Return what units and logarithms add to the log joint of some rows."""
+        units = self.reading.log_units
+        return 0.0 if isinstance(units, float) else float(units[some].sum())
 
     def _is_about(self, some: np.ndarray) -> bool:
         """Say whether all that is asked for is a search of these rows under the learned model."""
@@ -213,6 +248,7 @@ class MapFit(NamedTuple):
         else:
             choice = searched(problem, None)
         learned = [] if self.chosen is None else [self.chosen.outcome.found]
+        choice = choice._replace(best=choice.best.less(problem.budget.log_units))
         return choice._replace(best=with_all_climbs([*learned, choice.best], len(learned)))
 
     def _in_row_order(self, found: Found) -> Found:
@@ -223,33 +259,6 @@ class MapFit(NamedTuple):
     def _init(self) -> Any:
         init = self.settings.init
         return init if self.blocks is None or isinstance(init, str) else self.blocks.of_blocks(init)
-
-    def _numbered(self, best: Found) -> State:
-        """Number clusters of equal size by their lowest row, also where columns are encoded together."""
-        family, rows, numbers = self.reading.family, self.reading.rows, self.reading.numbers
-        if family.has_columns or not family.takes_gaps(numbers):
-            return best.state
-        labels = by_falling_size(best.state.labels, numbers)
-        if np.array_equal(labels, best.state.labels):
-            return best.state
-        return seated(rows, labels, family, best.process, self.budget.n_threads)
-
-    def kept(self, best: Found) -> Kept:
-        """Return the mixture that an outcome is; rows that count for nothing are given a cluster last."""
-        reading, blocks = self.reading, self.blocks
-        schema, family, rows = reading.schema, reading.family, reading.rows
-        if blocks is None:
-            state = self._numbered(best)
-            return Kept(FittedMixture.of(schema, family, best.process, state), state.labels)
-        found = by_rows(best, self.problem(), rows, blocks)
-        bank = predictive_bank(found.bank, family, len(found.sizes))
-        mixture = FittedMixture(schema, family, best.process.counted_as(None), bank, found.sizes)
-        labels = np.empty(len(rows), dtype=np.int32)
-        labels[blocks.rows] = found.labels
-        others = np.setdiff1d(np.arange(len(labels)), blocks.rows)
-        if len(others):
-            labels[others] = mixture.scores(rows[others], lambda s: s[:, :-1].argmax(axis=1))
-        return Kept(mixture, labels, blocks.named(found.known))
 
 
 def _in_row_order(labels: np.ndarray, order: np.ndarray) -> np.ndarray:

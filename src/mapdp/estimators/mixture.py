@@ -10,12 +10,12 @@ from mapdp.data import checks
 from mapdp.data.blocks import blocks_of
 from mapdp.data.columns import Schema
 from mapdp.data.frames import Raw, filled, gaps_of, read_table
-from mapdp.engine.build import seated
-from mapdp.engine.joint import state_log_joint
+from mapdp.data.sparse import is_sparse, sparse_rows
 from mapdp.estimators.filled_gaps import FilledCells
-from mapdp.estimators.fitted import FittedMixture
+from mapdp.estimators.fitted import FittedMixture, Rows
 from mapdp.estimators.settings import generator
 from mapdp.families.base import Family
+from mapdp.families.levels.listing import takes_sparse
 from mapdp.insights.describe import Description
 from mapdp.insights.explain import Explanation
 from mapdp.insights.impute import Fill
@@ -31,6 +31,7 @@ class Mixture(ClusterMixin, BaseEstimator):
     cluster_sizes_: np.ndarray
     labels_: np.ndarray
     _filled: FilledCells | None = None  # what the fit put into gaps of columns that vary together
+    _sees_all_rows = True  # whether a fit is given all rows there will be; others may have no logarithm
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that tables may hold words and gaps."""
@@ -62,25 +63,32 @@ class Mixture(ClusterMixin, BaseEstimator):
         table = self._new_table(X)
         return self.schema_.matrix(table)
 
+    def _rows_of(self, X: Any) -> Rows:
+        """Return the same, or the rows of a sparse matrix where the family describes such rows."""
+        check_is_fitted(self)
+        if not (is_sparse(X) and takes_sparse(self.family_)):
+            return self.numbers_of(X)
+        return sparse_rows(self, X, reset=False)
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable cluster of each row, -1 where that is a new cluster."""
         if (blocks := blocks_of(X)) is not None:
             return blocks.mapped(self.predict, (), np.int32)
-        numbers = self.numbers_of(X)
+        numbers = self._rows_of(X)
         return self.mixture_.assign(numbers)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of each cluster; the last column is "a new cluster"."""
         if (blocks := blocks_of(X)) is not None:
             return blocks.mapped(self.predict_proba, (self.n_clusters_ + 1,), np.float64)
-        numbers = self.numbers_of(X)
+        numbers = self._rows_of(X)
         return self.mixture_.probabilities(numbers)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row, its cluster summed out."""
         if (blocks := blocks_of(X)) is not None:
             return blocks.mapped(self.score_samples, (), np.float64)
-        numbers = self.numbers_of(X)
+        numbers = self._rows_of(X)
         return self.mixture_.log_density(numbers)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -108,11 +116,11 @@ class Mixture(ClusterMixin, BaseEstimator):
         >>> model.log_joint_of(X, np.zeros(150, dtype=int)) < model.log_joint_
         True
         """
-        numbers = self._as_fitted(self.numbers_of(X))
-        rows, process = self._rows_without_open_gaps(numbers), self.mixture_.process
-        chairs = checks.partition(labels, len(rows))
-        scaled = state_log_joint(seated(rows, chairs, self.family_, process), process)
-        return scaled - float(np.sum(self.schema_.log_units(numbers)))
+        numbers = self._rows_of(X)
+        if isinstance(numbers, np.ndarray):
+            numbers = self._as_fitted(numbers)
+            self._check_no_open_gaps(numbers)
+        return self.mixture_.log_joint_of(numbers, checks.partition(labels, len(numbers)))
 
     def _as_fitted(self, numbers: np.ndarray) -> np.ndarray:
         """Return the numbers of the table that was fitted, with what the fit put into its gaps."""
@@ -121,12 +129,15 @@ class Mixture(ClusterMixin, BaseEstimator):
     def _rows_without_open_gaps(self, numbers: np.ndarray) -> np.ndarray:
         """Return encoded rows, or raise where gaps would have to be filled for their joint."""
         rows = self.mixture_.encoded(numbers)
+        self._check_no_open_gaps(numbers)
+        return rows
+
+    def _check_no_open_gaps(self, numbers: np.ndarray) -> None:
         if not (self.family_.has_columns or self.family_.takes_gaps(numbers)):
             raise ValueError(
                 f"X must have no gaps for {type(self.family_).__name__}, whose columns are correlated. "
                 "Hint: fill them with impute, and fit a model to that."
             )
-        return rows
 
     def describe(self) -> Description:
         """Describe each cluster: typical values, and how much evidence each column is.

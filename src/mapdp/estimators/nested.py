@@ -201,7 +201,7 @@ class NestedMAPDP(StructuredMixture):
 
     def log_joint_of(self, X: Any, labels: Any, groups: Any = None, group_labels: Any = None) -> float:
         """Return log p(x, both partitions) of any partitions of a table; None is one cluster of groups."""
-        numbers = self.numbers_of(X)
+        numbers = self._as_fitted(self.numbers_of(X))
         rows, codes = self._rows_without_open_gaps(numbers), read_groups(groups, len(numbers)).codes
         process, chairs = NestedProcess(self.alpha_, self.beta_), checks.partition(labels, len(rows))
         n_groups = int(codes.max()) + 1

@@ -17,20 +17,23 @@ class StepListener:
     def __call__(self, step: Step) -> None:
         """Print a step and pass it on, with the number of its climb."""
         self._climb += step.move in _FIRST
-        step = step._replace(climb=max(self._climb, 0))
+        if self.asks_to_stop(step._replace(climb=max(self._climb, 0))):
+            raise StoppedError
+
+    def asks_to_stop(self, step: Step) -> bool:
+        """Print a step and pass it on; say whether the callback wants the search to end."""
         if self._verbose:
             print(step, flush=True)
         if self._callback is not None and not self.is_stopped:
             self.is_stopped = bool(self._callback(step))
-        if self.is_stopped:
-            raise StoppedError
+        return self.is_stopped
 
 
-def listener_to_sweeps(verbose: int) -> Callable[[Step], None]:
+def listener_to_sweeps(verbose: int, log_units: float = 0.0) -> Callable[[Step], None]:
     """Return a listener that prints every 100th sweep of a sampler, or one that does nothing."""
-    return _print_hundredth if verbose else silent
 
+    def print_hundredth(step: Step) -> None:
+        if step.sweep % 100 == 0:
+            print(step.less(log_units), flush=True)
 
-def _print_hundredth(step: Step) -> None:
-    if step.sweep % 100 == 0:
-        print(step, flush=True)
+    return print_hundredth if verbose else silent

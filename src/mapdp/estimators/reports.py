@@ -26,7 +26,8 @@ class ReportMixin(Mixture):
         check_is_fitted(self)
         flat = spikes(self.mixture_, self.n_clusters_)
         n_filled = 0 if self._filled is None else len(self._filled.rows)
-        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_, flat, n_filled)
+        zeros = [column.name for column in self.schema_.columns if column.has_zeros]
+        return doubts(self.inits_, self.alphas_, self.alpha_, self.cluster_sizes_, flat, n_filled, zeros)
 
     @property
     def models_(self) -> Models:
@@ -38,11 +39,7 @@ class ReportMixin(Mixture):
         """Store trace, convergence and per-start results."""
         best, log_units = choice.best, fit.reading.log_units_of(fit.blocks)
         self._models = [] if fit.chosen is None else list(fit.chosen.models)
-        self.trace_ = [
-            step._replace(climb=c, log_joint=step.log_joint - log_units)
-            for c, steps in enumerate(best.climbs)
-            for step in steps
-        ]
+        self.trace_ = [step._replace(climb=c) for c, steps in enumerate(best.climbs) for step in steps]
         self.winning_climb_, self.converged_ = best.won, best.converged and not is_stopped
         self.n_iter_ = sum(steps[-1].sweep for steps in best.climbs)
         if not best.converged and not is_stopped:

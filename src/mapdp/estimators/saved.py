@@ -63,6 +63,7 @@ _STRUCTURED: dict[str, Any] = {
     "n_iter_": int,
     "converged_": bool,
     "n_features_in_": int,
+    "_filled": FilledCells | None,
 }
 
 HIERARCHICAL: dict[str, Any] = _STRUCTURED | {

@@ -56,6 +56,12 @@ class Settings(NamedTuple):
         settings._check()
         return settings
 
+    def with_seed(self) -> "Settings":
+        """Return the same parameters with a seed in the place of a generator, whose state would change."""
+        if not isinstance(self.random_state, (np.random.RandomState, np.random.Generator)):
+            return self
+        return self._replace(random_state=int(generator(self.random_state).integers(2**31)))
+
     def _check(self) -> None:
         if isinstance(self.alpha, str):
             checks.one_of("alpha", self.alpha, ("auto", "map", *RULES), "a positive number or ")

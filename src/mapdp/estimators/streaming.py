@@ -136,7 +136,11 @@ class StreamMixin(Mixture):
     def _search_all(self, stream: Stream) -> None:
         """Search all rows anew; the labels that are kept are those of the last batch."""
         table, n_last = joined(stream.tables), _num_samples(stream.tables[-1])
-        self.fit(table)
+        self._sees_all_rows = False
+        try:
+            self.fit(table)
+        finally:
+            del self._sees_all_rows
         self.labels_ = self.labels_[-n_last:]
         numbers = self._as_fitted(self.numbers_of(table))
         is_young = stream.n_seen < FEW
@@ -150,7 +154,10 @@ class StreamMixin(Mixture):
 
     def _seat(self, X: Any, stream: Stream, half_life: float | None) -> None:
         """Let a batch join the clusters, once they have faded."""
-        rows, log_units = self._encoded_batch(X)
+        numbers = self.mixture_.without_open_gaps(self.numbers_of(X))
+        if not self.family_.takes_gaps(numbers):
+            stream = self._with_gaps(stream)
+        rows, log_units = self._encoded_batch(numbers)
         times = 1.0 if half_life is None else 0.5 ** (len(rows) / half_life)
         clusters = ClusterStats(
             slots_of(self.mixture_.bank, self.n_clusters_), self.mixture_.sizes.astype(float)
@@ -166,16 +173,18 @@ class StreamMixin(Mixture):
             stream = stream._replace(looked_at=stream.n_seen)
         self._keep_clusters(model, merged(model, clusters)[0], rows, stream)
 
-    def _encoded_batch(self, X: Any) -> tuple[np.ndarray, float]:
+    def _encoded_batch(self, numbers: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the rows of a batch as kernels read them, and what units add to their log density."""
-        numbers = self.mixture_.without_open_gaps(self.numbers_of(X))
-        if not self.family_.takes_gaps(numbers):
-            raise ValueError(
-                "this batch has gaps where the rows that the stream began with had none. "
-                "Hint: fill them with impute, or begin with rows that have some."
-            )
         rows = np.ascontiguousarray(self.mixture_.encoded(numbers))
         return rows, float(np.sum(self.schema_.log_units(numbers)))
+
+    def _with_gaps(self, stream: Stream) -> Stream:
+        """Go on with a family that takes gaps, where the rows that the stream began with had none."""
+        old, sample = self.family_, stream.sample
+        super()._keep(self.mixture_.for_gaps(), self.labels_)
+        if sample is None:
+            return stream
+        return stream._replace(sample=self.family_.encode(old.decode(sample), self.schema_.names()))
 
     def _keep_clusters(
         self, model: BlockModel, clusters: ClusterStats, rows: np.ndarray, stream: Stream

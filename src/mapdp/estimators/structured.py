@@ -94,11 +94,17 @@ class StructuredMixture(Mixture):
         budget = Budget(self.max_iter, seconds=self.seconds, listener=listener or silent).started()
         some = self._sample(places)
         first = X if some is None else _safe_indexing(X, some)
-        flat = self._flat().fit(first)
-        self._numbers = flat.schema_.matrix(read_table(self, X, reset=False))
+        flat = self._flat()
+        flat._sees_all_rows = some is None
+        flat.callback = listener and listener.asks_to_stop
+        flat.fit(first)
+        table = read_table(self, X, reset=False)
+        self._fill_as(flat if some is None else None, flat.schema_.matrix(table))
         if self._must_be_independent(flat):
             flat = flat.set_params(covariance="diagonal").fit(first)
+            self._fill_as(None, flat.schema_.matrix(table))
         self.schema_ = flat.schema_
+        budget = budget._replace(log_units=float(np.sum(self.schema_.log_units(self._numbers))))
         task = self._task(flat, places, process, priors, budget)
         rng = generator(self.random_state)
         if some is None:
@@ -109,6 +115,11 @@ class StructuredMixture(Mixture):
             best = self._learned_on(best, rng)
         self._report(best, found, budget.is_over or bool(listener and listener.is_stopped))
         return best
+
+    def _fill_as(self, flat: MAPDP | None, numbers: np.ndarray) -> None:
+        """Keep the numbers of the table, with what a flat model of all rows put into gaps."""
+        self._filled = None if flat is None else flat._filled
+        self._numbers = self._as_fitted(numbers)
 
     def _must_be_independent(self, flat: MAPDP) -> bool:
         """Say whether columns were found to vary together, which are not all there in all rows."""
@@ -151,8 +162,8 @@ class StructuredMixture(Mixture):
 
     def _report(self, best: Seating, found: list[Seating], is_stopped: bool) -> None:
         """Store trace, joint, convergence and per-start results."""
-        log_units = float(np.sum(self.schema_.log_units(self._numbers)))
-        self.trace_ = [step._replace(log_joint=step.log_joint - log_units) for step in best.trace]
+        log_units = best.run.task.budget.log_units
+        self.trace_ = [step.less(log_units) for step in best.trace]
         self.log_joint_ = best.run.exact_log_joint() - log_units
         starts = [one.beside(best) for one in found]
         self.inits_ = [one._replace(log_joint=one.log_joint - log_units) for one in starts]

@@ -24,6 +24,7 @@ from mapdp.families.mixed import Mixed
 from mapdp.families.product import Product
 from mapdp.families.regression import LinearRegression
 from mapdp.families.row_blocks import Blocks
+from mapdp.families.zero_inflated import ZeroInflated
 
 __all__ = [
     "AnyLikelihood",
@@ -51,5 +52,6 @@ __all__ = [
     "StudentT",
     "VonMises",
     "Weibull",
+    "ZeroInflated",
     "grid",
 ]

@@ -60,7 +60,8 @@ class Background(Family):
         Of the broad density, a Cauchy density in each measured column; 0 is the width of others.
     values, log_shares : sequences of D arrays
         The values of columns of levels, in rising order, and how frequent they are: empty where a column is
-        measured. A value that is not among them is as frequent as the rarest.
+        measured. A value that is not among them is as frequent as the rarest, or as one more share says.
+        A measured column with a value has that as a special value; its density is that of others.
     n_rows : int
         Most rows of a partition.
     """
@@ -84,13 +85,22 @@ class Background(Family):
             object.__setattr__(self, name, vectors)
 
     @classmethod
-    def around(cls, family: Family, numbers: np.ndarray, is_level: np.ndarray) -> Self:
-        """Return a family with a background as broad as a table: centres are medians, widths half of it."""
-        low, middle, high = np.nanquantile(numbers, [0.25, 0.5, 0.75], axis=0)
-        spread = np.where(high > low, 0.5 * (high - low), np.nanstd(numbers, axis=0))
+    def around(
+        cls, family: Family, numbers: np.ndarray, is_level: np.ndarray, special: np.ndarray | None = None
+    ) -> Self:
+        """Return a family with a background as broad as a table: centres are medians, widths half of it.
+
+        `special` (D,) are values that mean none, NaN in most columns.
+        """
+        special = np.full(len(is_level), np.nan) if special is None else special
+        measured = np.where(numbers == special, np.nan, numbers)
+        low, middle, high = np.nanquantile(measured, [0.25, 0.5, 0.75], axis=0)
+        spread = np.where(high > low, 0.5 * (high - low), np.nanstd(measured, axis=0))
         tallies = [
             _tally(cells) if one else _NO_LEVELS for one, cells in zip(is_level, numbers.T, strict=True)
         ]
+        for j in np.flatnonzero(~np.isnan(special)):
+            tallies[j] = _tally_of(special[j], numbers[:, j])
         values, log_shares = zip(*tallies, strict=True)
         return cls(family, middle, np.where(is_level, 0.0, spread), values, log_shares, len(numbers))
 
@@ -129,7 +139,9 @@ class Background(Family):
     def log_broad(self, X: np.ndarray) -> np.ndarray:
         """Return the log density of rows under the background; gaps add nothing."""
         used = self.width > 0.0
-        z = (X[:, used] - self.centre[used]) / self.width[used]
+        special = np.array([one[0] if len(one) else np.nan for one in self.values])
+        measured = np.where(special == X, np.nan, X)[:, used]
+        z = (measured - self.centre[used]) / self.width[used]
         cells = -np.log(np.pi * self.width[used]) - np.log1p(z * z)
         total = np.where(np.isnan(cells), 0.0, cells).sum(axis=1)
         for cells, values, log_share in zip(X.T, self.values, self.log_shares, strict=True):
@@ -174,10 +186,17 @@ def _tally(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, np.log((counts + 1.0) / (counts.sum() + len(counts)))
 
 
+def _tally_of(value: float, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a special value, and how frequent it and others are, each counted once more."""
+    counts = np.array([(cells == value).sum(), (~np.isnan(cells) & (cells != value)).sum()]) + 1.0
+    return np.array([value]), np.log(counts / counts.sum())
+
+
 def _log_frequency(cells: np.ndarray, values: np.ndarray, log_share: np.ndarray) -> np.ndarray:
     """Return how frequent the level of each cell is; a gap adds nothing."""
     place = np.minimum(np.searchsorted(values, cells), len(values) - 1)
-    known = np.where(values[place] == cells, log_share[place], log_share.min())
+    else_share = log_share[-1] if len(log_share) > len(values) else log_share.min()
+    known = np.where(values[place] == cells, log_share[place], else_share)
     return np.where(np.isnan(cells), 0.0, known)
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import weakref
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -44,19 +44,31 @@ class Family:
     has_columns = True  # whether columns are independent within a cluster, each with a prior of its own
     has_words = False  # whether it says itself what cells are like; else that follows from their kind
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
-    is_whole = (
-        False  # whether it sees rows as a whole: encoded cells are not columns, gaps are its own affair
-    )
+    is_whole = False  # whether it sees rows as a whole: its cells are no columns, gaps its own affair
+    has_list = False  # whether it holds the rows of a sparse matrix; an encoded row is then its number
 
     @property
     def n_features(self) -> int:
         """Return the number of columns this family describes."""
         raise NotImplementedError
 
+    def plain(self) -> "Family":
+        """Return the same model for rows that are yet to come, without rows that the family holds."""
+        return self
+
+    def plain_bank(self, bank: Bank) -> Bank:
+        """Return a bank of this family as one of the plain family."""
+        return bank
+
     @property
     def n_cells(self) -> int:
         """Return the number of cells of an encoded row."""
         return self.n_features
+
+    @property
+    def cells(self) -> "tuple[Family, ...]":
+        """Return, for a family of one column, that of each cell that the column is encoded as."""
+        return (self,)
 
     def fitting(self, X: np.ndarray) -> Self:
         """Return this family with what it has to know of the rows it will encode; it is the same model."""
@@ -199,21 +211,17 @@ class Family:
         return self._spread(n_features)
 
     def _spread(self, n_features: int) -> Self:
-        spread = {
-            field.name: np.repeat(value, n_features)
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-            if isinstance(value := getattr(self, field.name), np.ndarray)
-        }
-        return dataclasses.replace(self, **spread)  # type: ignore[type-var]
+        return self._with_arrays(lambda values: np.repeat(values, n_features))
 
     def column(self, j: int) -> "Family":
         """Return this family for column j alone."""
-        one = {
-            field.name: value[j : j + 1]
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-            if isinstance(value := getattr(self, field.name), np.ndarray)
-        }
-        return dataclasses.replace(self, **one)  # type: ignore[type-var]
+        return self._with_arrays(lambda values: values[j : j + 1])
+
+    def _with_arrays(self, change: Callable[[np.ndarray], np.ndarray]) -> Self:
+        """Return the family with arrays of hyperparameters that are changed in the same way."""
+        fields = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}  # type: ignore[arg-type]
+        arrays = {name: change(one) for name, one in fields.items() if isinstance(one, np.ndarray)}
+        return dataclasses.replace(self, **arrays)  # type: ignore[type-var]
 
     def log_densities(self, seen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the log density of new rows of which only these columns are known, for such a family."""
@@ -228,11 +236,12 @@ class Family:
         raise NotImplementedError
 
     def sums(self, bank: Bank, k: int) -> Sums:
-        """Return the statistics of chair k, column by column.
-
-        What adds up over rows and does not depend on the clusters (log factorials, ...) may be left out.
-        """
+        """Return the statistics of chair k, column by column; what all partitions share may be left out."""
         return sums_of(bank, k)
+
+    def all_sums(self, bank: Bank, k: int) -> Sums:
+        """Return the same with all that the joint needs: what is of whole rows stands in some column."""
+        return self.sums(bank, k)
 
     def updated(self, sums: Sums) -> Self:
         """Return the family whose prior is this one's posterior after cells with these sums."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mapdp.data.columns import Column, Schema
+from mapdp.data.column import Column
+from mapdp.data.columns import Schema
 from mapdp.data.moments import has_gaps
 from mapdp.families.base import Family
 from mapdp.families.counts.negative_binomial import NegativeBinomial
@@ -19,6 +20,7 @@ from mapdp.families.levels.categorical import Categorical
 from mapdp.families.levels.ordered import Ordered
 from mapdp.families.mixed import Mixed
 from mapdp.families.product import Product
+from mapdp.families.zero_inflated import ZeroInflated
 
 FAMILIES: dict[str, type[Family]] = {
     "real": DiagonalGaussian,
@@ -31,6 +33,7 @@ FAMILIES: dict[str, type[Family]] = {
     "waiting": Gamma,
     "share": Beta,
     "robust": StudentT,
+    "zeros": ZeroInflated,
 }
 _FASTER = {DiagonalGaussian, Bernoulli, Categorical}  # than the same as Mixed
 
@@ -51,6 +54,8 @@ def with_resolution(family: Any, steps: np.ndarray) -> Any:
         return Mixed(columns)
     if isinstance(family, Product):
         return Product([(with_resolution(part, steps[list(some)]), some) for part, some in family.parts])
+    if isinstance(family, ZeroInflated):
+        return dataclasses.replace(family, family=with_resolution(family.family, steps))
     return dataclasses.replace(family, resolution=steps) if hasattr(family, "resolution") else family
 
 
@@ -68,4 +73,7 @@ def _family_of(column: Column, cells: np.ndarray, scale: float) -> Family:
     """Choose the prior of one column from its cells."""
     if column.kind == "ordered":
         return Ordered([np.arange(len(column.values))], scale)
-    return FAMILIES[column.kind].empirical(cells[~np.isnan(cells), None], scale)
+    seen = cells[~np.isnan(cells), None]
+    if column.kind == "zeros":
+        return ZeroInflated.empirical(seen, scale, column.special)
+    return FAMILIES[column.kind].empirical(seen, scale)

@@ -19,6 +19,7 @@ from mapdp.compiled.lanes import whole_lanes
 from mapdp.data.checks import Names, column_name
 from mapdp.families import verbs
 from mapdp.families.base import NO_SCRATCH, Bank, Family, Parameters
+from mapdp.families.cells import CellLayout
 from mapdp.families.columns import Sums, new_columns, put, side_by_side, sums_of
 from mapdp.families.grid.grid_columns import GridColumns, room_for
 from mapdp.families.pairs import paired, rows_side_by_side, written_banks, written_scratch
@@ -67,15 +68,20 @@ class Mixed(Family):
     @functools.cached_property
     def _kinds(self) -> list[tuple[Any, Any]]:
         """Return the kinds of columns that the bank has, by name, each with its prior."""
-        members: dict[Any, Any] = {one.columns_type: one for one in self.columns}
+        members: dict[Any, Any] = {one.columns_type: one for one in self.layout.families}
         kinds = sorted(members, key=lambda kind: kind.__name__)
         return [(kind, self._prior_of(kind, members[kind])) for kind in kinds]
 
     def _prior_of(self, kind: Any, member: Any) -> Any:
         """Return the prior of the columns of one kind; `member` is a family of that kind."""
-        place = [j for j, one in enumerate(self.columns) if one.columns_type is kind]
-        columns = [self.columns[j] for j in place]
-        return member.column_prior(columns, np.array(place, dtype=np.int64))
+        families = self.layout.families
+        place = [j for j, one in enumerate(families) if one.columns_type is kind]
+        return member.column_prior([families[j] for j in place], np.array(place, dtype=np.int64))
+
+    @functools.cached_property
+    def layout(self) -> CellLayout:
+        """Return which cells of an encoded row belong to which column."""
+        return CellLayout.of(self.columns)
 
     @classmethod
     def empirical(  # type: ignore[override]
@@ -103,6 +109,11 @@ class Mixed(Family):
         """Return the number of columns."""
         return len(self.columns)
 
+    @property
+    def n_cells(self) -> int:
+        """Return the number of cells of an encoded row."""
+        return len(self.layout.families)
+
     def over(self, n_features: int) -> Self:
         """A mixed family names its columns, so it does not spread."""
         if n_features != self.n_features:
@@ -123,18 +134,19 @@ class Mixed(Family):
     @property
     def origin(self) -> np.ndarray:
         """Return the columns' origins."""
-        return np.concatenate([column.origin for column in self.columns])
+        return np.concatenate([cell.origin for cell in self.layout.families])
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Check each column; NaN is a gap."""
-        out = np.empty(X.shape)
-        for j, column in enumerate(self.columns):
-            out[:, j] = _encoded(column, X[:, [j]], [column_name(j, names)])
+        out = np.empty((len(X), self.n_cells))
+        for j, (column, places) in enumerate(zip(self.columns, self.layout.places(), strict=True)):
+            out[:, places] = _encoded(column, X[:, [j]], [column_name(j, names)])
         return out
 
     def decode(self, X: np.ndarray) -> np.ndarray:
         """Turn encoded rows back into the values of the table."""
-        return np.hstack([column.decode(X[:, [j]]) for j, column in enumerate(self.columns)])
+        pairs = zip(self.columns, self.layout.places(), strict=True)
+        return np.hstack([column.decode(X[:, places]) for column, places in pairs])
 
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs."""
@@ -159,7 +171,7 @@ class Mixed(Family):
 
     def written(self, bank: Bank) -> Any:
         """Return the bank with a handle for each kind of columns."""
-        parts = _parts(bank)
+        parts = parts_of(bank)
         if len(parts) == 1:
             return bank
         return written_banks(bank, [handle(part, verbs.addresses_of(part, NO_SCRATCH)) for part in parts])
@@ -172,13 +184,13 @@ class Mixed(Family):
         parts = [new_columns(kind, prior, whole_lanes(len(chairs))) for kind, prior in self._kinds]
         for part in parts:
             for k, sums in enumerate(chairs):
-                put(part, k, sums.among(part.prior.place))
+                put(part, k, self.layout.by_cell(sums).among(part.prior.place))
         return parts
 
     def sums(self, bank: Bank, k: int) -> Sums:
         """Return the statistics of chair k, column by column."""
-        parts = [(part.prior.place, sums_of(part, k)) for part in _parts(bank)]
-        return side_by_side(parts, self.n_features)
+        parts = [(part.prior.place, sums_of(part, k)) for part in parts_of(bank)]
+        return self.layout.by_column(side_by_side(parts, self.n_cells))
 
     def updated(self, sums: Sums) -> Self:
         """Return the posterior after cells with these sums, as a prior."""
@@ -190,22 +202,23 @@ class Mixed(Family):
         return sum(column.n_learned for column in self.columns)
 
     def _by_kind(self, chairs: Sequence[Sums]) -> list[tuple[np.ndarray, Family, list[Sums]]]:
-        """Return columns of one kind as one family, with their places and their statistics."""
-        kinds = dict.fromkeys(type(one) for one in self.columns if one.n_learned)
-        places = [np.array([j for j, one in enumerate(self.columns) if type(one) is k]) for k in kinds]
+        """Return cells of one kind as one family, with their places and their statistics."""
+        cells, chairs = self.layout.families, [self.layout.by_cell(sums) for sums in chairs]
+        kinds = dict.fromkeys(type(one) for one in cells if one.n_learned)
+        places = [np.array([j for j, one in enumerate(cells) if type(one) is k]) for k in kinds]
         return [
-            (place, kind.joined([self.columns[j] for j in place]), [sums.among(place) for sums in chairs])
+            (place, kind.joined([cells[j] for j in place]), [sums.among(place) for sums in chairs])
             for kind, place in zip(kinds, places, strict=True)
         ]
 
     def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
         """Return the family with the highest joint of these clusters; kinds of columns learn together."""
-        columns = list(self.columns)
+        cells = list(self.layout.families)
         for place, family, sums in self._by_kind(chairs):
             learned = family.learned_from(sums, least_gain)
             for i, j in enumerate(place):
-                columns[j] = learned.column(i)
-        return type(self)(columns)
+                cells[j] = learned.column(i)
+        return type(self)(self.layout.columns(self.columns, cells))
 
     def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
         """Return the log density of all columns' hyperparameters."""
@@ -217,23 +230,24 @@ class Mixed(Family):
 
     def sample_parameters(self, n: int, rng: np.random.Generator) -> Parameters:
         """Draw the parameters of n clusters, column after column."""
-        return tuple(p for column in self.columns for p in column.sample_parameters(n, rng))
+        return tuple(p for cell in self.layout.families for p in cell.sample_parameters(n, rng))
 
     def sample_rows(self, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
         """Draw one encoded row for each drawn cluster."""
-        return rows_side_by_side(self.columns, parameters, rng)
+        rows = rows_side_by_side(self.layout.families, parameters, rng)
+        return self.layout.without_special(rows)
 
 
 def _encoded(column: Family, cells: np.ndarray, names: Names) -> np.ndarray:
     """Return a column's cells as the verbs want them, gaps as they are."""
     gaps = np.isnan(cells)
     harmless = column.decode(column.origin[None])
-    return np.where(gaps, np.nan, column.encode(np.where(gaps, harmless, cells), names))[:, 0]
+    return np.where(gaps, np.nan, column.encode(np.where(gaps, harmless, cells), names))
 
 
-def _parts(bank: Bank) -> list[Bank]:
+def parts_of(bank: Bank) -> list[Bank]:
     """Return the banks that stand side by side."""
-    return [bank.left, *_parts(bank.right)] if isinstance(bank, MixedBank) else [bank]
+    return [bank.left, *parts_of(bank.right)] if isinstance(bank, MixedBank) else [bank]
 
 
 @verbs.clear.on(MixedBank)

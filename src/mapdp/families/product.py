@@ -165,7 +165,7 @@ class Product(Family):
             gaps = np.isnan(piece)
             out[:, list(columns)] = part.decode(np.where(gaps, 0.0, piece))
             if gaps.any():
-                out[:, list(columns)] = np.where(gaps, np.nan, out[:, list(columns)])
+                out[:, list(columns)] = np.where(_absent(part, gaps), np.nan, out[:, list(columns)])
         return out
 
     def to_guess_by(self, numbers: np.ndarray, encoded: np.ndarray) -> np.ndarray:
@@ -245,6 +245,11 @@ class Product(Family):
 def _has_cells(cells: np.ndarray) -> np.ndarray:
     """Say of each row whether it has a cell that is no gap."""
     return ~np.isnan(cells).all(axis=1)
+
+
+def _absent(part: Family, gaps: np.ndarray) -> np.ndarray:
+    """Say which cells of a table are missing, from the gaps of encoded rows."""
+    return Mixed.of(part).layout.absent(gaps) if part.has_columns else gaps
 
 
 def _takes(part: Family, cells: np.ndarray) -> bool:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.data.columns import Column
-from mapdp.families.base import Bank, Family
+from mapdp.data.column import Column
+from mapdp.families.base import Family
 from mapdp.families.columns import Sums, together
 from mapdp.insights.describe import Description, introduced, nats_between
 from mapdp.insights.tree import DRAWN, ClusterTree
@@ -54,10 +54,10 @@ class TreeDescription:
 
 
 def described_tree(
-    tree: ClusterTree, family: Family, bank: Bank, columns: Sequence[Column], names: Sequence[str]
+    tree: ClusterTree, family: Family, clusters: list[Sums], columns: Sequence[Column], names: Sequence[str]
 ) -> TreeDescription:
     """Describe each node of a tree, and what decides each of its splits."""
-    chairs = _sums_of_nodes(tree, [family.sums(bank, k) for k in range(tree.n_clusters)])
+    chairs = _sums_of_nodes(tree, clusters)
     values = [typical_values(family, chair, columns) for chair in chairs]
     nats = np.zeros((len(chairs), len(names)))
     nats[:-1] = nats_between(family, chairs[:-1], _sums_outside(tree, chairs))

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.data.columns import Column
+from mapdp.data.column import Column
 from mapdp.data.wording import counted
 from mapdp.engine.columns import log_marginals_of_columns
 from mapdp.families import Mixed
-from mapdp.families.base import Bank, Family
+from mapdp.families.base import Family
 from mapdp.families.columns import Sums, together
 from mapdp.insights.typical import Typical, has_one_column_for_all, typical_values
 
@@ -72,19 +72,22 @@ def _log_marginals(family: Family, chairs: Sequence[Sums]) -> np.ndarray:
     if has_one_column_for_all(family):
         return np.array([[family.log_marginal_of(sums) for sums in chairs]])
     columns = Mixed.of(family)
-    out = np.empty((columns.n_features, len(chairs)))
+    out = np.empty((columns.n_cells, len(chairs)))
     for bank in columns.banks_of(chairs):
         part = np.empty((len(bank.prior.place), len(chairs)))
         log_marginals_of_columns(bank, len(chairs), part)
         out[bank.prior.place] = part
-    return out
+    return columns.layout.added(out.T).T
 
 
 def described(
-    family: Family, bank: Bank, sizes: np.ndarray, columns: Sequence[Column], names: Sequence[str]
+    family: Family,
+    chairs: Sequence[Sums],
+    sizes: np.ndarray,
+    columns: Sequence[Column],
+    names: Sequence[str],
 ) -> Description:
-    """Describe each cluster by what sets it apart."""
-    chairs = [family.sums(bank, k) for k in range(len(sizes))]
+    """Describe each cluster, of which statistics are given, by what sets it apart."""
     values = [typical_values(family, chair, columns) for chair in chairs]
     overall = typical_values(family, together(chairs), columns)
     return introduced(nats_apart(family, chairs), values, overall, sizes, float(sizes.sum()), names)

@@ -59,4 +59,4 @@ def _by_column(
         capacity = part.n.shape[1]
         refresh_chairs(part, capacity, capacity)
         log_odds_of_cells(rows, origin, part, first, second, np.zeros(capacity), out)
-    return out
+    return columns.layout.added(out)

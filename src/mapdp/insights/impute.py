@@ -51,7 +51,20 @@ def _fill(summaries: list[dict[str, Any]], rows: np.ndarray, chances: np.ndarray
         mixed = chances @ np.array([one["probability"][0] for one in summaries])
         return Fill(rows, mixed.argmax(axis=1).astype(np.float64), 1.0 - mixed.max(axis=1))
     mean, variance = (np.array([one[what][0] for one in summaries]) for what in ("mean", "variance"))
-    return Fill(rows, *_moments(chances, mean, variance))
+    if "special" not in summaries[0]:
+        return Fill(rows, *_moments(chances, mean, variance))
+    special = np.array([one["special"][0] for one in summaries])
+    return _with_special(rows, chances, special, mean, variance)
+
+
+def _with_special(
+    rows: np.ndarray, chances: np.ndarray, special: np.ndarray, mean: np.ndarray, variance: np.ndarray
+) -> Fill:
+    """Fill gaps with the special value, as NaN, where it is more probable than all others together."""
+    chance, others = chances @ special, chances * (1.0 - special)
+    values, spread = _moments(others / others.sum(axis=1, keepdims=True), mean, variance)
+    is_special = chance > 0.5
+    return Fill(rows, np.where(is_special, np.nan, values), np.where(is_special, 1.0 - chance, spread))
 
 
 def _moments(chances: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

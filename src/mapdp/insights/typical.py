@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from mapdp.data.columns import Column
+from mapdp.data.column import Column
 from mapdp.data.times import in_words, span_in_words
-from mapdp.families import DiagonalGaussian, LogNormal, Mixed
+from mapdp.families import DiagonalGaussian, LogNormal, Mixed, ZeroInflated
 from mapdp.families.base import Family
 from mapdp.families.columns import Sums
 
@@ -20,7 +20,8 @@ class Typical(str):
     """A few characters for people, such as "37.2 ± 2.0"; `numbers` are for programs.
 
     Measurements have a mean and a standard deviation `sd` (of dates in days), those whose logarithm is used
-    `median`, `low` and `high`; levels have the most frequent `value` and its `share`.
+    `median`, `low` and `high`; levels have the most frequent `value` and its `share`. Columns whose zeros
+    mean none have that value with its share, and the numbers of the other cells.
     """
 
     numbers: dict[str, Any]
@@ -67,6 +68,8 @@ def _typical(prior: Family, sums: Sums, j: int, column: Column) -> Typical:
     n, tally = float(sums.n[j]), sums.tallies[j]
     if n == 0:
         return Typical.of("no values")
+    if isinstance(prior, ZeroInflated):
+        return _some(prior, sums.among(np.array([j])), column)
     if prior.has_words:
         return Typical.of(prior.in_words(sums.among(np.array([j]))))
     if len(tally):
@@ -79,6 +82,17 @@ def _typical(prior: Family, sums: Sums, j: int, column: Column) -> Typical:
     if column.kind == "log" or isinstance(prior, LogNormal):
         return _skewed(centre, spread, column.shift)
     return _measured(centre * column.unit, spread * column.unit, column)
+
+
+def _some(prior: ZeroInflated, sums: Sums, column: Column) -> Typical:
+    """Return how many cells hold the special value, and what the others are like."""
+    others = prior.of_others(sums)
+    value, share = prior.value * column.unit, 1.0 - float(others.n[0] / sums.n[0])
+    word, rest = column.word(value), _typical(prior.family, others, 0, column)
+    numbers = {"value": value, "share": share} | rest.numbers
+    if others.n[0] == 0.0:
+        return Typical.of(f"always {word}", **numbers)
+    return Typical.of(f"{word} {100.0 * share:.0f}%, else {rest}" if share else rest, **numbers)
 
 
 def settled(number: float, added: float) -> float:

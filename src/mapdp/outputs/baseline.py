@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mapdp.data.frames import is_gap
-from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.mixture import Mixture
 from mapdp.outputs.projection import as_numbers
 from mapdp.partitions.labels import adjusted_rand
 
@@ -16,7 +16,7 @@ _CLUSTERS = 500  # beyond which it would take long
 
 
 def kmeans_beside(
-    model: MAPDP, numbers: np.ndarray, labels: np.ndarray, label: np.ndarray | None
+    model: Mixture, numbers: np.ndarray, labels: np.ndarray, label: np.ndarray | None
 ) -> dict[str, Any]:
     """Return how K-means with as many clusters agrees with ours; nothing for one cluster, or very many.
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from mapdp.data.column import Column
 from mapdp.data.column_kinds import rows_to_look_at
-from mapdp.data.columns import Column
 from mapdp.data.frames import is_gap
-from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.mixture import Mixture
 from mapdp.insights.describe import Description
 from mapdp.insights.typical import plain, settled
 
@@ -21,7 +21,7 @@ _TAILS = (0.005, 0.995)  # quantiles between which bins are of the same width
 
 
 def distributions(
-    model: MAPDP, description: Description, numbers: np.ndarray, labels: np.ndarray
+    model: Mixture, description: Description, numbers: np.ndarray, labels: np.ndarray
 ) -> list[dict[str, Any]]:
     """Return for each column that is shown its bins, and how many rows of each cluster are in them."""
     names, used = model.schema_.labels(), [model.schema_.columns[j] for j in model.schema_.used]
@@ -31,11 +31,11 @@ def distributions(
             "kind": used[j].kind,
             **_distribution(used[j], numbers[:, j], labels, model.n_clusters_),
         }
-        for j in _shown(model, description)
+        for j in places_shown(model, description)
     ]
 
 
-def _shown(model: MAPDP, description: Description) -> list[int]:
+def places_shown(model: Mixture, description: Description) -> list[int]:
     """Return the places of the columns that are shown, by what they say about clusters."""
     most = min(_COLUMNS, max(8, _CELLS // (_BINS * model.n_clusters_)))
     nats: dict[str, float] = {}
@@ -48,7 +48,7 @@ def _shown(model: MAPDP, description: Description) -> list[int]:
 
 def _distribution(column: Column, cells: np.ndarray, labels: np.ndarray, n_clusters: int) -> dict[str, Any]:
     """Return what the bins of one column are called, and the rows of each cluster in them."""
-    bins, called = _levels(column, cells) if column.has_levels else _intervals(column, cells)
+    bins, called = _levels(column, cells) if column.has_levels else _measured(column, cells)
     seen = bins >= 0
     places = labels[seen].astype(np.int64) * len(called) + bins[seen]
     counts = np.bincount(places, minlength=n_clusters * len(called)).reshape(n_clusters, len(called))
@@ -68,6 +68,18 @@ def _levels(column: Column, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     bins = np.where(known, bar[np.where(known, cells, 0.0).astype(np.int64)], -1)
     rest = len(column.values) - len(kept)
     return bins, [column.word(column.values[i]) for i in kept] + ([f"{rest} others"] if rest else [])
+
+
+def _measured(column: Column, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Return the bar of each cell, -1 for a gap: a special value has its own, before all intervals."""
+    is_special = cells == column.special
+    if not is_special.any():
+        return _intervals(column, cells)
+    bins, called = _intervals(column, np.where(is_special, np.nan, cells))
+    return np.where(is_special, 0, np.where(bins < 0, -1, bins + 1)), [
+        in_words(column, column.special),
+        *called,
+    ]
 
 
 def _intervals(column: Column, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -96,7 +108,7 @@ def in_words(column: Column, cell: float) -> str:
     return column.word(value) if column.measure or column.has_levels else plain(float(value), 3)
 
 
-def gaps(model: MAPDP, numbers: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
+def gaps(model: Mixture, numbers: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
     """Return for each column with gaps how many rows of each cluster have one."""
     missing = np.isnan(numbers)
     names = model.schema_.labels()

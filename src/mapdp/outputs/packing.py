@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from mapdp import families
-from mapdp.data.columns import Column, Schema
+from mapdp.data.column import Column
+from mapdp.data.columns import Schema
 from mapdp.engine.trace import Chains, Init, Step
 from mapdp.estimators.filled_gaps import FilledCells
 from mapdp.families import Product

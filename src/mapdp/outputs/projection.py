@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapdp.data.moments import gaps_filled_by_means
-from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.mixture import Mixture
 
 _NAMED = 3  # columns that an axis is named by
 _LEVEL = 0.25  # within-cluster standard deviation of a level's column of 0 and 1, at least
@@ -30,14 +30,14 @@ class Picture(NamedTuple):
         return ellipses_of(self.moments)
 
 
-def of_rows(model: MAPDP, table: Any) -> Picture:
+def of_rows(model: Mixture, table: Any) -> Picture:
     """Draw rows of a table as the model sees them."""
     cells = model.numbers_of(table)
     labels = model.labels_ if len(model.labels_) == len(cells) else model.predict(table)
     return of_numbers(model, cells, np.asarray(labels), np.arange(len(cells)))
 
 
-def of_numbers(model: MAPDP, cells: np.ndarray, labels: np.ndarray, shown: np.ndarray) -> Picture:
+def of_numbers(model: Mixture, cells: np.ndarray, labels: np.ndarray, shown: np.ndarray) -> Picture:
     """Draw some of the rows; they are numbers already, and gaps are NaN."""
     some = np.union1d(_sample(labels), shown)
     numbers, names = as_numbers(model, cells[some])
@@ -56,7 +56,7 @@ def _sample(labels: np.ndarray) -> np.ndarray:
     return np.union1d(np.arange(0, len(labels), every), small)
 
 
-def as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def as_numbers(model: Mixture, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return columns without gaps; levels become one column each."""
     columns, names = [], []
     used = [model.schema_.columns[j] for j in model.schema_.used]
@@ -65,6 +65,12 @@ def as_numbers(model: MAPDP, cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
             for level, value in enumerate(column.values):
                 columns.append((cells[:, j] == level).astype(np.float64))
                 names.append(f"{name} = {value}")
+        elif column.kind == "zeros":
+            encoded = model.family_.column(j).encode(
+                np.where(np.isnan(cells[:, [j]]), column.special, cells[:, [j]])
+            )
+            columns += list(gaps_filled_by_means(encoded).T)
+            names += [name, f"{name} = {column.word(column.values[0])}"]
         else:
             columns.append(gaps_filled_by_means(cells[:, [j]].astype(np.float64))[:, 0])
             names.append(name)

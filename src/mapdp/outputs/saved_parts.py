@@ -12,7 +12,9 @@ import numpy as np
 
 from mapdp.compiled.lanes import whole_lanes
 from mapdp.data import checks
-from mapdp.data.columns import DESCRIBED, Column, Schema
+from mapdp.data.column import Column
+from mapdp.data.column_kinds import DESCRIBED
+from mapdp.data.columns import Schema
 from mapdp.data.times import MEASURES, PARTS
 from mapdp.engine.trace import Chains
 from mapdp.estimators.dp_means import DPMeans
@@ -81,10 +83,16 @@ def _check_column(column: Column) -> None:
     check_is_a("values of a column", column.values, tuple[str | int | float | bool, ...])
     _require(column.kind in DESCRIBED + _SET_ASIDE, f"there is no kind of column {column.kind[:30]!r}")
     _require(column.kind != "constant" or column.values, "a constant column has no value")
+    _require(column.kind != "zeros" or _is_number(column.values), "a column of zeros has no zero")
     units = math.isfinite(column.shift) and 0.0 < column.unit < math.inf
     _require(units and column.n_missing >= 0, "a column has no unit")
     _require(column.measure in MEASURES, f"there is no measure {column.measure[:30]!r}")
     _require(column.part in ("", *PARTS), f"there is no part {column.part[:30]!r}")
+
+
+def _is_number(values: tuple) -> bool:
+    """Say whether values are one number."""
+    return len(values) == 1 and isinstance(values[0], float) and math.isfinite(values[0])
 
 
 def _check_family(family: Family, schema: Schema) -> None:
@@ -257,7 +265,7 @@ def _check_rows(rows: np.ndarray, n_rows: int, family: Family) -> None:
         return
     takes_gaps = family.has_columns or family.takes_encoded_gaps(rows)
     cells = np.where(np.isnan(rows), 0.0, rows) if takes_gaps else rows
-    again = family.encode(family.decode(cells))
+    again = np.where(np.isnan(rows), cells, family.encode(family.decode(cells)))
     _require(np.allclose(again, cells, rtol=1e-6, atol=1e-6), "its rows are not the family's")
 
 

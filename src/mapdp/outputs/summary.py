@@ -12,11 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapdp.data.frames import is_gap
+from mapdp.engine.trace import Step
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.mixture import Mixture
+from mapdp.estimators.structured import StructuredMixture
 from mapdp.insights.describe import Description
 from mapdp.outputs import distributions as counts
 from mapdp.outputs import projection
 from mapdp.outputs.baseline import kmeans_beside
+from mapdp.outputs.structure_summary import search_of, structure_of
 from mapdp.outputs.tree_summary import tree_on_map
 from mapdp.outputs.unusual import unusual_rows
 from mapdp.partitions.labels import adjusted_rand
@@ -27,6 +31,7 @@ _MAPPED = 4000  # rows on the map; more would only cover each other
 _LABELLED = 500_000  # rows whose labels the report holds, in some 2 MB
 _FEATURES = 8  # columns by which a cluster is introduced
 _STEPS = 400  # of the trace
+_UNSEEN = ("callback", "verbose")  # parameters that do not change what is found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +67,7 @@ class Summary:
     distributions: list[dict[str, Any]]  # of columns: name, kind, bins, and rows of each cluster in them
     gaps: list[dict[str, Any]]  # of columns with gaps: name, and rows of each cluster with one
     models: list[dict[str, Any]]  # the structures that were tried, best first
+    structure: dict[str, Any]  # groups, or a sequence; empty for rows in a bag
     baseline: dict[str, Any]  # K-means, told the number of clusters, beside ours
     notes: list[str]  # anything odd
     made_with: dict[str, str]
@@ -74,17 +80,25 @@ class TableView(NamedTuple):
     labels: np.ndarray  # (N,) cluster of each row
     probabilities: np.ndarray  # (N, K + 1) of each cluster, and of a new one
     log_density: np.ndarray  # (N,)
+    where: dict[str, Any]  # the groups of rows, or the lengths of sequences
 
 
-def view_of(model: MAPDP, table: Any, labels: np.ndarray | None = None) -> TableView:
-    """Look at a table once; without labels its rows are where they are most probable."""
+def view_of(model: Mixture, table: Any, labels: np.ndarray | None = None, **where: Any) -> TableView:
+    """Look at a table once; without labels its rows are where they are most probable.
+
+    `where` are the `groups` or `lengths` that a structured model needs.
+    """
     numbers = model.numbers_of(table)
-    view = model.mixture_.view(numbers)
-    return TableView(numbers, view.best if labels is None else labels, view.probabilities, view.log_density)
+    if isinstance(model, StructuredMixture):
+        chances, density = model.predict_proba(table, **where), model.score_samples(table, **where)
+        best = chances[:, :-1].argmax(axis=1).astype(np.int32)
+    else:
+        chances, density, best = model.mixture_.view(numbers)
+    return TableView(numbers, best if labels is None else labels, chances, density, where)
 
 
 def summarise(
-    model: MAPDP,
+    model: Mixture,
     view: TableView,
     *,
     title: str = "table",
@@ -98,8 +112,7 @@ def summarise(
     The report opens where the cluster tree has `level` clusters, None for all of them. `seconds` is what
     the fit took; None takes the time of its last step.
     """
-    numbers, shown = view.numbers, _some(len(view.numbers))
-    description = model.describe()
+    numbers, shown, description = view.numbers, _some(len(view.numbers)), model.describe()
     picture = projection.of_numbers(model, numbers, view.labels, shown)
     return Summary(
         title=title,
@@ -120,27 +133,36 @@ def summarise(
         classes=counts.classes(label, view.labels, model.n_clusters_),
         distributions=counts.distributions(model, description, numbers, view.labels),
         gaps=counts.gaps(model, numbers, view.labels),
+        structure=structure_of(model, view, counts.places_shown(model, description)),
         baseline=kmeans_beside(model, numbers, view.labels, label),
         notes=_notes(model, len(view.numbers)),
-        made_with=_versions(model),
+        made_with=_versions(model, view.where),
     )
 
 
-def _search(model: MAPDP, seconds: float | None) -> dict[str, Any]:
+def _search(model: Any, seconds: float | None) -> dict[str, Any]:
     """Return what the search came to, and how."""
+    of_kind = search_of(model) if isinstance(model, StructuredMixture) else _flat_search(model)
     return {
-        "model": model.models_.sentence(),
-        "models": [tried._asdict() for tried in model.models_],
+        **of_kind,
         "log_joint": model.log_joint_,
         "alpha": None if math.isnan(model.alpha_) else model.alpha_,
         "converged": model.converged_,
         "seconds": max(step.seconds for step in model.trace_) if seconds is None else seconds,
-        "climbs": model.trace_[-1].climb + 1,
-        "won": model.winning_climb_,
         "sweeps": model.n_iter_,
         "starts": [start._asdict() for start in model.inits_],
+        "trace": _trace([step for step in model.trace_ if step.climb == of_kind["won"]]),
+    }
+
+
+def _flat_search(model: MAPDP) -> dict[str, Any]:
+    """Return what was compared: structures of the prior, climbs, values of alpha."""
+    return {
+        "model": model.models_.sentence(),
+        "models": [tried._asdict() for tried in model.models_],
         "alphas": [{k: v for k, v in one._asdict().items() if k != "held_out"} for one in model.alphas_],
-        "trace": _trace(model),
+        "climbs": model.trace_[-1].climb + 1,
+        "won": model.winning_climb_,
     }
 
 
@@ -165,7 +187,7 @@ def _some(n_rows: int) -> np.ndarray:
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MAPPED)).round().astype(np.int64))
 
 
-def _columns(model: MAPDP) -> list[dict[str, Any]]:
+def _columns(model: Mixture) -> list[dict[str, Any]]:
     return [
         {
             "name": f"column {j}" if column.name is None else str(column.name),
@@ -191,8 +213,7 @@ def _clusters(description: Description, uncertainty: Uncertainty | None) -> list
     ]
 
 
-def _trace(model: MAPDP) -> list[dict[str, Any]]:
-    climb = [step for step in model.trace_ if step.climb == model.winning_climb_]
+def _trace(climb: list[Step]) -> list[dict[str, Any]]:
     steps = climb[:: max(1, len(climb) // _STEPS)]
     return [
         {"move": s.move, "log_joint": s.log_joint, "n_clusters": s.n_clusters, "seconds": s.seconds}
@@ -225,7 +246,7 @@ def scores(label: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     }
 
 
-def _notes(model: MAPDP, n_rows: int) -> list[str]:
+def _notes(model: Mixture, n_rows: int) -> list[str]:
     """Return what is odd about the input or the outcome."""
     notes = []
     aside = [str(c.name) for c in model.schema_.columns if not c.is_used]
@@ -234,7 +255,7 @@ def _notes(model: MAPDP, n_rows: int) -> list[str]:
         notes.append(f"Set aside: {', '.join(aside[:6])}{more}.")
     if not model.converged_:
         notes.append("The search was ended before it settled: this is the best partition so far.")
-    notes += model.warnings_
+    notes += model.warnings_ if isinstance(model, MAPDP) else []
     if n_rows > _MAPPED:
         notes.append(f"The map shows {_MAPPED:,} of {n_rows:,} rows.")
     alone = int((np.asarray(model.cluster_sizes_) == 1).sum())
@@ -243,8 +264,10 @@ def _notes(model: MAPDP, n_rows: int) -> list[str]:
     return notes
 
 
-def _versions(model: MAPDP) -> dict[str, str]:
-    given = {k: v for k, v in model.get_params(deep=False).items() if k not in ("callback", "verbose")}
-    changed = {k: v for k, v in given.items() if repr(v) != repr(getattr(MAPDP(), k))}
-    code = f"MAPDP({', '.join(f'{k}={v!r}' for k, v in changed.items())}).fit(table)"
+def _versions(model: Mixture, where: dict[str, Any]) -> dict[str, str]:
+    kind, given = type(model), model.get_params(deep=False)
+    usual = kind().get_params(deep=False)
+    changed = {k: v for k, v in given.items() if k not in _UNSEEN and repr(v) != repr(usual[k])}
+    told = ", ".join(["table", *(f"{name}={name}" for name, value in where.items() if value is not None)])
+    code = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())}).fit({told})"
     return {"mapdp": importlib.metadata.version("mapdp"), "python": platform.python_version(), "code": code}

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mapdp.estimators.map_dp import MAPDP
+from mapdp.estimators.mixture import Mixture
 from mapdp.insights.branches import TreeDescription
 from mapdp.outputs.projection import Picture, ellipses_of
 
@@ -28,9 +29,12 @@ def tree_as_dict(described: TreeDescription) -> dict[str, Any]:
     }
 
 
-def tree_on_map(model: MAPDP, picture: Picture, level: int | None) -> dict[str, Any] | None:
-    """Return the tree with a ring on the map for each node; None for one cluster, and for very many."""
-    if not 1 < model.n_clusters_ <= _MOST:
+def tree_on_map(model: Mixture, picture: Picture, level: int | None) -> dict[str, Any] | None:
+    """Return the tree with a ring on the map for each node.
+
+    None for one cluster, for very many, and for models of groups and sequences.
+    """
+    if not (isinstance(model, MAPDP) and 1 < model.n_clusters_ <= _MOST):
         return None
     moments = list(picture.moments)
     for a, b in model.tree_.merges:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mapdp.data.columns import Column
-from mapdp.estimators.map_dp import MAPDP
+from mapdp.data.column import Column
+from mapdp.estimators.mixture import Mixture
 from mapdp.outputs.distributions import in_words
 
 _ROWS = 12  # that are listed
@@ -19,7 +19,7 @@ _FEW = 5  # rows of a cluster, or fewer, say nothing: then all rows are compared
 
 
 def unusual_rows(
-    model: MAPDP, numbers: np.ndarray, labels: np.ndarray, novelty: np.ndarray, log_density: np.ndarray
+    model: Mixture, numbers: np.ndarray, labels: np.ndarray, novelty: np.ndarray, log_density: np.ndarray
 ) -> list[dict[str, Any]]:
     """Return the rows that are most probably something new, those of lower density first among equals."""
     order = np.lexsort((log_density, -novelty))[:_ROWS]
@@ -35,7 +35,7 @@ def unusual_rows(
     ]
 
 
-def _described(model: MAPDP, numbers: np.ndarray, labels: np.ndarray, i: int) -> dict[str, Any]:
+def _described(model: Mixture, numbers: np.ndarray, labels: np.ndarray, i: int) -> dict[str, Any]:
     """Return the values of a row, and the columns in which it is odd beside the rest of its cluster."""
     names, used = model.schema_.labels(), [model.schema_.columns[j] for j in model.schema_.used]
     own = np.flatnonzero(labels == labels[i])
@@ -74,11 +74,27 @@ def _reason(column: Column, cell: float, others: np.ndarray) -> dict[str, Any] |
         nats = float(np.log(shares[usual] / max(shares[int(cell)], least)))
         typical = f"{in_words(column, float(usual))} {100 * shares[usual]:.0f}%"
     else:
-        mean, sd = float(seen.mean()), float(seen.std())
-        nats = (
-            0.5 * ((cell - mean) / sd) ** 2 if sd > 0.0 else float(cell != mean) * np.log(2.0 * len(seen))
-        )
-        typical = in_words(column, mean)
+        nats, typical = _off(column, cell, seen)
     if not nats > 0.0:
         return None
     return {"value": in_words(column, cell), "typical": typical, "nats": round(float(nats), 2)}
+
+
+def _off(column: Column, cell: float, seen: np.ndarray) -> tuple[float, str]:
+    """Return by how many nats a number is off those of others, and what is typical of them."""
+    others = seen[seen != column.special]
+    if cell == column.special or len(others) < 0.5 * len(seen):
+        return _apart(column, cell, others, len(seen))
+    mean, sd = float(others.mean()), float(others.std())
+    nats = 0.5 * ((cell - mean) / sd) ** 2 if sd > 0.0 else float(cell != mean) * np.log(2.0 * len(others))
+    return nats, in_words(column, mean)
+
+
+def _apart(column: Column, cell: float, others: np.ndarray, n_seen: int) -> tuple[float, str]:
+    """Return the same where one number is a special value and most are not, or the other way round."""
+    is_special, least = cell == column.special, 0.5 / n_seen
+    share = min(max(1.0 - len(others) / n_seen, least), 1.0 - least)
+    nats = float(np.log(share / (1.0 - share)))
+    if is_special:
+        return -nats, in_words(column, float(others.mean())) if len(others) else ""
+    return nats, f"{in_words(column, column.special)} {100 * share:.0f}%"

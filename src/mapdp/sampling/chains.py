@@ -119,10 +119,15 @@ def gathered(chains: list[Chain]) -> Chains:
     """Return what all chains visited, as arrays with a row per chain."""
     return Chains(
         n_clusters=np.array([[step.n_clusters for step in chain.trace] for chain in chains]),
-        log_joint=np.array([[step.log_joint for step in chain.trace] for chain in chains]),
+        log_joint=np.array([_log_joints(chain) for chain in chains]),
         n_emptied=np.array([[step.n_emptied for step in chain.trace] for chain in chains]),
         alpha=np.array([chain.alphas for chain in chains]),
     )
+
+
+def _log_joints(chain: Chain) -> list[float]:
+    """Return the joints of the table as it came."""
+    return [step.log_joint - chain.problem.budget.log_units for step in chain.trace]
 
 
 def sampled(chains: list[Chain], burn_in: int, plan: Plan) -> Sampled:

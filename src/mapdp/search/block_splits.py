@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from mapdp.data.blocks import TableBlocks
-from mapdp.engine.block_tasks import BlockModel, ClusterStats, Parts, encode_block
+from mapdp.engine.block_tasks import BlockModel, ClusterStats, Parts, encode_rows
 from mapdp.engine.joint import log_worth_of_chairs
 from mapdp.engine.problem import Model, Problem
 from mapdp.search.climb import Start, search
@@ -76,7 +76,7 @@ def _samples(
     steps[wanted] = np.maximum(1, -(-sizes[wanted] // most))
     mine = np.split(labels, blocks.starts[1:])
     places = [_every_so_many(some, steps) for some in mine]
-    rows = np.concatenate(list(blocks.each(encode_block, model, places)))
+    rows = np.concatenate([some for some in blocks.each(encode_rows, model, places) if len(some)])
     owners = np.concatenate([some[at] for some, at in zip(mine, places, strict=True)])
     return [np.ascontiguousarray(rows[owners == k]) for k in wanted]
 

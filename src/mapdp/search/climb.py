@@ -27,6 +27,7 @@ NAMES = ("split-merge", "icm")
 SAMPLE = 10_000  # rows that the search of a large table starts on
 _MANY_COLUMNS = 16  # from which on rows seated in turn may find no company: all distances are alike
 _FIRST_ROWS = 256  # that show whether they do
+_MOST_CELLS = 10**8  # of chairs, had every row one: a chair has all columns, also where rows are sparse
 _CROWDED = 8  # rows for each cluster of theirs: with fewer, too many are opened
 
 
@@ -167,6 +168,8 @@ def _sequential_or_single(problem: Problem, order: np.ndarray) -> list[object]:
     run.start(np.arange(n_rows, dtype=np.int32))
     if run.state.n_clusters * _CROWDED <= n_rows:
         return ["sequential"]
+    if model.family.has_list and len(problem.X) * model.family.n_features > _MOST_CELLS:
+        return ["single"]
     together = Run(some, starting_state(some.X, "single", model.family, model.process))
     return ["single"] if together.log_joint() > run.log_joint() else ["sequential", "single"]
 

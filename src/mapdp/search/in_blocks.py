@@ -6,13 +6,13 @@ back, and fewer blocks move at once, in the limit one. All that a step depends o
 `Progress`, so a search that was broken off can go on from there, to the same labels.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from mapdp.data.blocks import TableBlocks
+from mapdp.data.writing import temporary_array
 from mapdp.engine.block_tasks import (
     BlockModel,
     BlockResult,
@@ -187,7 +187,7 @@ class BlockSearch:
         """Make a partition the current one, and record it; stop where the time is up."""
         self.partition = partition
         self.trace.append(self._step(move, n_moved))
-        self.budget.listener(self.trace[-1])
+        self.budget.listener(self.trace[-1].less(self.log_units))
         if self.budget.is_over:
             raise StoppedError
 
@@ -211,8 +211,7 @@ class BlockSearch:
         n_rows = self.blocks.n_rows
         if n_rows <= _IN_MEMORY:
             return np.empty(n_rows, dtype=np.int32)
-        with tempfile.TemporaryFile(prefix="mapdp-") as file:
-            return np.memmap(file, dtype=np.int32, mode="w+", shape=(n_rows,))
+        return temporary_array(n_rows, np.int32)
 
     def _by_block(self, labels: np.ndarray) -> Iterable[np.ndarray]:
         """Return the labels of each block."""

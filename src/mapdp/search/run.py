@@ -34,6 +34,12 @@ class Found(NamedTuple):
     climbs: tuple[list[Step], ...]  # the steps of every climb of the search
     won: int  # the climb that led here
 
+    def less(self, log_units: float) -> "Found":
+        """Return the same with the joints of its steps in units of the table."""
+        return self._replace(
+            climbs=tuple([step.less(log_units) for step in steps] for steps in self.climbs)
+        )
+
     def beside(self, winner: "Found") -> Init:
         """Return where this start ended, compared with the one that won."""
         own, best = self.state.labels, winner.state.labels
@@ -110,7 +116,7 @@ class Run(Walk):
     def record(self, move: str, n_moved: int, log_joint: float | None = None) -> Step:
         """Append what has just been done to the trace, and call the listener; stop where the time is up."""
         step = super().record(move, n_moved, log_joint)
-        self.problem.budget.listener(step)
+        self.problem.budget.tell(step)
         if self.problem.budget.is_over:
             raise StoppedError
         return step

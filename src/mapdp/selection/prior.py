@@ -30,7 +30,7 @@ class LearningTable(NamedTuple):
 
     def under(self, family: Family) -> Problem:
         """Return the problem of these rows with a family."""
-        X = family.encode(self.numbers)
+        X = self.problem.X if family.has_list else family.encode(self.numbers)
         model = self.problem.model._replace(family=family, log_hyperprior=0.0)
         guesses = family.to_guess_by(self.numbers, X)
         return self.problem._replace(X=X, rows_for_guesses=guesses, model=model)

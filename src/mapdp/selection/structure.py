@@ -69,6 +69,14 @@ class Models(list):
         """Return the list with one more."""
         return Models(sorted([*self, other], key=lambda one: -one.penalised))
 
+    def without(self, log_density: float) -> "Models":
+        """Return the list without cells of this log density."""
+        return Models([one.without(log_density) for one in self])
+
+    def called(self, more: str) -> "Models":
+        """Return the list with a few more words for each structure."""
+        return Models([one._replace(structure=one.structure + more) for one in self])
+
     def sentence(self) -> str:
         """Return in words which structure was chosen, and by how much; nothing where none was learned."""
         if not self:
@@ -80,11 +88,12 @@ class Models(list):
         return ", ".join([f"{best.structure}, its prior learned from the table", *words])
 
     def __str__(self) -> str:
+        wide = max([len(one.structure) for one in self], default=9)
         lines = [
-            f"{'structure':32s} {'clusters':>8s} {'log joint':>12s} {'penalised':>12s} {'seconds':>8s}"
+            f"{'structure':{wide}s} {'clusters':>8s} {'log joint':>12s} {'penalised':>12s} {'seconds':>8s}"
         ]
         lines += [
-            f"{one.structure:32s} {one.n_clusters:8d} {one.log_joint:12.1f} {one.penalised:12.1f} "
+            f"{one.structure:{wide}s} {one.n_clusters:8d} {one.log_joint:12.1f} {one.penalised:12.1f} "
             f"{one.seconds:8.2f}"
             for one in self
         ]
@@ -98,6 +107,11 @@ class Chosen(NamedTuple):
     outcome: Outcome
     models: Models
     starts: tuple[Found, ...] = ()  # where other starts ended under the model that won
+
+    def less(self, log_units: float) -> "Chosen":
+        """Return the same with joints of steps and models in units of the table."""
+        outcome = self.outcome._replace(found=self.outcome.found.less(log_units))
+        return self._replace(outcome=outcome, models=self.models.without(log_units))
 
 
 def penalty(family: Family, n_rows: int) -> float:

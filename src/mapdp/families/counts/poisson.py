@@ -9,7 +9,7 @@ import numpy as np
 from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.families.base import SCALE_HINT, Family, Parameters
-from mapdp.families.columns import Sums, beginnings, gathered, plain_sums
+from mapdp.families.columns import Sums, beginnings, exact_sums, gathered, plain_sums
 from mapdp.families.counts.poisson_bank import (
     PoissonBank,
     PoissonColumns,
@@ -81,6 +81,12 @@ class Poisson(Family):
     def sums(self, bank: PoissonBank, k: int) -> Sums:
         """Return the statistics of chair k, column by column, but for factorials."""
         return plain_sums(bank.n[k], bank.total_high[:, k])
+
+    def all_sums(self, bank: PoissonBank, k: int) -> Sums:
+        """Return the same with the factorials of all columns, which stand in the first one."""
+        is_first, lost = np.arange(self.n_features) == 0, bank.total_low[:, k]
+        factorials = (-bank.factorials_high[k] * is_first, -bank.factorials_low[k] * is_first)
+        return exact_sums(np.full(self.n_features, bank.n[k]), bank.total_high[:, k], lost, *factorials)
 
     def updated(self, sums: Sums) -> Self:
         """Return the posterior after cells with these sums, as a prior."""

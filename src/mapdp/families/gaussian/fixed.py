@@ -12,7 +12,7 @@ import numpy as np
 from mapdp.data import checks
 from mapdp.data.moments import column_moments
 from mapdp.families.base import SCALE_HINT, Parameters
-from mapdp.families.columns import Sums, gathered, no_levels, plain_sums
+from mapdp.families.columns import Sums, exact_sums, gathered, no_levels, plain_sums
 from mapdp.families.gaussian.fixed_bank import FixedGaussianBank, FixedPrior
 from mapdp.families.gaussian.located import Located
 from mapdp.families.gaussian.normal import NormalColumns, NormalPrior
@@ -85,6 +85,11 @@ class FixedGaussian(Located):
         """Return the statistics of chair k; squares are as if all its rows were alike."""
         total = bank.sum_high[:, k]
         return plain_sums(bank.n[k], total, total**2 / max(bank.n[k], 1.0))
+
+    def all_sums(self, bank: FixedGaussianBank, k: int) -> Sums:
+        """Return the statistics of chair k with its squares."""
+        exact = (bank.sum_high, bank.sum_low, bank.second_high, bank.second_low)
+        return exact_sums(np.full(self.n_features, bank.n[k]), *[array[:, k] for array in exact])
 
     def updated(self, sums: Sums) -> Self:
         """Return the posterior after cells with these sums, as a prior; all columns have as many cells."""

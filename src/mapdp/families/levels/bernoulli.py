@@ -8,9 +8,12 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.data.checks import Names
+from mapdp.data.sparse import SparseRows, is_sparse
 from mapdp.families.base import SCALE_HINT, Parameters
 from mapdp.families.columns import Sums, gathered
 from mapdp.families.levels.family import LevelFamily
+
+_RULE = "Bernoulli columns must be 0 or 1"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,11 +46,11 @@ class Bernoulli(LevelFamily):
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """One pseudo-count in all, shared as ones and zeros are in the data, each counted once more.
 
-        `scale` is that pseudo-count: smaller values look for purer clusters.
+        `scale` is that pseudo-count: smaller values look for purer clusters. X may be a sparse matrix.
         """
-        X = _checked(np.asarray(X, dtype=np.float64), None)
+        n_rows, n_ones = _ones_of(X)
         weight = checks.positive("scale", scale, SCALE_HINT)
-        ones = (X.sum(axis=0) + 1.0) / (len(X) + 2.0)
+        ones = (n_ones + 1.0) / (n_rows + 2.0)
         return cls(success=weight * ones, failure=weight * (1.0 - ones))
 
     @property
@@ -94,8 +97,24 @@ class Bernoulli(LevelFamily):
         return (rng.random(parameters[0].shape) < parameters[0]).astype(np.float64)
 
 
+def _ones_of(X: Any) -> tuple[int, np.ndarray]:
+    """Return how many rows there are, and how many ones in each column."""
+    if is_sparse(X):
+        rows = checked_ones(SparseRows.of(X))
+        return len(rows), rows.column_sums
+    cells = _checked(np.asarray(X, dtype=np.float64), None)
+    return len(cells), cells.sum(axis=0)
+
+
+def checked_ones(rows: SparseRows) -> SparseRows:
+    """Return the rows of a sparse matrix, or raise where a cell is neither 0 nor 1."""
+    rows.check_finite()
+    rows.check_cells(rows.value == 1.0, _RULE, "X.astype(bool) keeps which cells are there.")
+    return rows
+
+
 def _checked(X: np.ndarray, names: Names) -> np.ndarray:
     checks.finite(X, names)
     hint = "use Categorical for more than two values."
-    checks.every_cell(X, (X == 0) | (X == 1), "Bernoulli columns must be 0 or 1", hint, names)
+    checks.every_cell(X, (X == 0) | (X == 1), _RULE, hint, names)
     return X

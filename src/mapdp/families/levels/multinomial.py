@@ -9,6 +9,7 @@ from scipy.special import gammaln
 from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.data.moments import gaps_filled_by_means
+from mapdp.data.sparse import SparseRows, check_dense, is_sparse
 from mapdp.families.base import SCALE_HINT, Clusters, Family, Parameters
 from mapdp.families.columns import Sums, tallied
 from mapdp.families.levels.bernoulli import Bernoulli
@@ -16,6 +17,7 @@ from mapdp.families.levels.learning import Tallies, learned_pseudo_counts, log_h
 from mapdp.families.levels.multinomial_bank import HEAD, MultinomialBank, new_multinomial_bank
 
 _COMPARED = 500  # rows that are compared with each other
+_HINT = "Multinomial is for counts; LogNormal and DiagonalGaussian are for measurements."
 _HARDLY = 1.2  # dispersion up to which counts are taken as independent
 
 
@@ -67,10 +69,10 @@ class Multinomial(Family):
     def empirical(cls, X: np.ndarray, scale: float = 1.0) -> Self:
         """Take the shares of the whole table, each column counted once more; one pseudo-count per column.
 
-        `scale` multiplies the pseudo-counts: smaller values look for clusters that differ more.
+        `scale` multiplies the pseudo-counts: smaller values look for clusters that differ more. X may be a
+        sparse matrix.
         """
-        rows = _checked(np.asarray(X, dtype=np.float64), None)
-        counts = rows.sum(axis=0) + 1.0
+        counts = _column_totals(X) + 1.0
         weight = checks.positive("scale", scale, SCALE_HINT) * len(counts)
         return cls(np.maximum(weight * counts / counts.sum(), 1e-30))
 
@@ -86,6 +88,7 @@ class Multinomial(Family):
         >>> Multinomial.empirical(clumps).dispersion, round(Multinomial.clumped(clumps).dispersion)
         (1.0, 5)
         """
+        check_dense(X)
         rows = np.asarray(X, dtype=np.float64)
         return dataclasses.replace(cls.empirical(rows), dispersion=dispersion_of(rows))
 
@@ -207,10 +210,25 @@ def _differences(known: np.ndarray, judged: np.ndarray) -> tuple[float, float]:
     return float(((mine * ratio - other / ratio) ** 2).sum()), float(mine.sum() + other.sum())
 
 
+def _column_totals(X: Any) -> np.ndarray:
+    if is_sparse(X):
+        return checked_counts(SparseRows.of(X)).column_sums
+    return _checked(np.asarray(X, dtype=np.float64), None).sum(axis=0)
+
+
+def checked_counts(rows: SparseRows) -> SparseRows:
+    """Return the rows of a sparse matrix, or raise where a cell is no count."""
+    rows.check_finite()
+    rows.check_cells(rows.value >= 0.0, "counts must not be negative", _HINT)
+    rows.check_cells(np.floor(rows.value) == rows.value, "counts must be whole numbers", _HINT)
+    is_exact = rows.value <= checks.LARGEST_COUNT
+    rows.check_cells(is_exact, "counts must be at most 2^53 to be exact", _HINT)
+    return rows
+
+
 def _checked(X: np.ndarray, names: Names) -> np.ndarray:
     checks.finite(X, names)
-    hint = "Multinomial is for counts; LogNormal and DiagonalGaussian are for measurements."
-    checks.every_cell(X, X >= 0.0, "counts must not be negative", hint, names)
-    checks.every_cell(X, np.floor(X) == X, "counts must be whole numbers", hint, names)
+    checks.every_cell(X, X >= 0.0, "counts must not be negative", _HINT, names)
+    checks.every_cell(X, np.floor(X) == X, "counts must be whole numbers", _HINT, names)
     checks.exact_counts(X, names)
     return X

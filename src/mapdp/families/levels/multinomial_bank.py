@@ -92,6 +92,19 @@ def _mass_of(x):
     return total
 
 
+@inlined
+def risen(total, exponent, product, n_factors, weight, count):
+    """Add the log of a rising factorial to a total, or its factors to a product 2^exponent * product."""
+    if count > _SMALL or count != int(count):
+        total += log_rising(weight, count)
+    else:
+        for _ in range(int(count)):
+            exponent, product = times(exponent, product, weight, n_factors)
+            weight += 1.0
+            n_factors += 1
+    return total, exponent, product, n_factors
+
+
 @verbs.log_predictive.on(MultinomialBank)
 def log_predictive(bank, x, n_chairs, scores, scratch):
     prior, tally, last, n_counts = bank.prior, bank.tally, HEAD + 2 * int(x[0]), _mass_of(x)
@@ -101,13 +114,7 @@ def log_predictive(bank, x, n_chairs, scores, scratch):
         for i in range(HEAD, last, 2):
             j, count = int(x[i]), x[i + 1]
             weight = load(tally[j], k) + prior.concentration[j]
-            if count > _SMALL or count != int(count):
-                total += log_rising(weight, count)
-            else:
-                for _ in range(int(count)):
-                    exponent, product = times(exponent, product, weight, n_factors)
-                    weight += 1.0
-                    n_factors += 1
+            total, exponent, product, n_factors = risen(total, exponent, product, n_factors, weight, count)
         store(scores, k, total + log_of_product(exponent, product))
 
 

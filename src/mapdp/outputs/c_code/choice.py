@@ -149,6 +149,7 @@ def kinds_of(mixture: FittedMixture, precision: str, learn: bool) -> list[Kind]:
 def _parts(mixture: FittedMixture) -> list[Bank]:
     """Return a bank for each kind of column, with the clusters and an empty chair."""
     family, bank = mixture.family, mixture.bank
+    _check_has_no_flags(mixture)
     n_chairs = mixture.n_clusters + 1
     parts = Mixed.of(family).banks_of([family.sums(bank, k) for k in range(n_chairs)])
     for part in parts:
@@ -158,6 +159,16 @@ def _parts(mixture: FittedMixture) -> list[Bank]:
         parts[0].second_high[0, :n_chairs] = -bank.factorials_high[:n_chairs]
         parts[0].second_low[0, :n_chairs] = -bank.factorials_low[:n_chairs]
     return parts
+
+
+def _check_has_no_flags(mixture: FittedMixture) -> None:
+    """Raise where a column has a special value."""
+    flagged = Mixed.of(mixture.family).layout.flagged
+    if len(flagged):
+        raise ValueError(
+            f"{mixture.schema.labels()[flagged[0]]!r} is a column of zeros and other numbers, which C code "
+            "does not know. Hint: fit with columns={...: 'log'}, or 'real'."
+        )
 
 
 def _check_kind(kind: type, part: Bank, mixture: FittedMixture, learn: bool) -> None:

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapdp.data.columns import DESCRIBED, Column
+from mapdp.data.column import Column
+from mapdp.data.column_kinds import DESCRIBED
 from mapdp.families import Mixed, SharedGaussian
 from mapdp.families.base import Family
 from mapdp.outputs.c_code.choice import Export
@@ -138,11 +139,29 @@ def _levels_of(place: int, levels: np.ndarray) -> CArray:
     return CArray(f"levels_{place}", str(len(levels)), levels, "in the order of their codes")
 
 
-def log_units(cells: list[Cell], precision: str) -> str:
-    """Return the lines of C that add up the logs of the units of the cells that a row has."""
+def log_units(choice: Export, cells: list[Cell]) -> str:
+    """Return the lines of C that add up the logs of units, and the logarithms, of the cells there are."""
+    family = choice.mixture.family
+    if isinstance(family, SharedGaussian):
+        return _log_units_of_mapped(family, cells, choice.precision)
+    added = [(cell.place, _log_unit(cell, choice.precision)) for cell in cells]
     return "\n".join(
-        f"    if (x[{cell.place}] == x[{cell.place}])\n"
-        f"        total += {number(float(np.log(cell.column.unit)), precision)};"
-        for cell in cells
-        if cell.column.unit != 1.0
+        f"    if (x[{place}] == x[{place}])\n        total += {unit};" for place, unit in added if unit
     )
+
+
+def _log_unit(cell: Cell, precision: str) -> str:
+    """Return what one cell adds, nothing where it is measured as it is."""
+    if cell.column.kind == "log":
+        return f"x[{cell.place}] + {_in_brackets(cell.origin, precision)}"
+    return "" if cell.column.unit == 1.0 else number(float(np.log(cell.column.unit)), precision)
+
+
+def _log_units_of_mapped(family: SharedGaussian, cells: list[Cell], precision: str) -> str:
+    """Return the same of rows that are mapped: their logarithms are sums of what they are mapped to."""
+    logs = [cell.place for cell in cells if cell.column.kind == "log"]
+    constant = sum(np.log(cell.column.unit) for cell in cells) + family.mean[logs].sum()
+    weights = np.linalg.cholesky(family.scale)[logs].sum(axis=0)
+    terms = [f"{_in_brackets(weight, precision)} * x[{i}]" for i, weight in enumerate(weights) if weight]
+    terms += [number(float(constant), precision)] if constant else []
+    return "\n".join(f"    total += {term};" for term in terms)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mapdp.data.columns import Column
+from mapdp.data.column import Column
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.families import Gaussian, Mixed
 from mapdp.outputs.c_code.choice import Export, of_process

@@ -75,7 +75,7 @@ def parts_of(choice: Export, cells: list[Cell]) -> dict[str, str]:
         "n_features": str(choice.mixture.family.n_features),
         "n_clusters": str(choice.mixture.n_clusters),
         "capacity": str(choice.capacity),
-        "log_units": log_units(cells, choice.precision),
+        "log_units": log_units(choice, cells),
         "when_full": is_full if choice.when_full == "merge" else "            return MAPDP_FULL;",
         "no_gaps": "" if knows_gaps else " || mapdp_has_gaps(x)",
         "gaps_refused": "" if knows_gaps else ", or the row has a gap",

@@ -12,7 +12,14 @@ import json
 from mapdp.outputs.summary import Summary
 
 _FILES = importlib.resources.files(__name__)
-_SCRIPTS = ("report.js", "names.js", "profiles.js", "tables.js", "tree.js")  # the last one starts all
+_SCRIPTS = (
+    "report.js",
+    "names.js",
+    "profiles.js",
+    "tables.js",
+    "structure.js",
+    "tree.js",
+)  # the last one starts all
 
 
 def to_html(summary: Summary) -> str:

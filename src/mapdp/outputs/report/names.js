@@ -10,7 +10,7 @@ const names = {
   give(c, name) {
     names.given[names.node(c)] = name.trim();
     try { localStorage.setItem(names.key, JSON.stringify(names.given)); } catch { /* the browser keeps nothing */ }
-    picker(); profiles(); classTable(); gapTable(); novel(); labelTable(); select(chosen);
+    picker(); profiles(); classTable(); gapTable(); novel(); labelTable(); drawStructure(); select(chosen);
   },
 };
 let sorting = { by: "cluster", isUp: true }, wanted = "";

@@ -29,7 +29,7 @@ function shape(name, attributes = {}, text = null) {
   return node;
 }
 
-const pictured = { map: "Map of the rows by cluster", tree: "Tree of the clusters", sizes: "Rows in each cluster", number: "Probability of each number of clusters", trace: "Log joint during the search" };
+const pictured = { map: "Map of the rows by cluster", tree: "Tree of the clusters", sizes: "Rows in each cluster", number: "Probability of each number of clusters", trace: "Log joint during the search", groups: "Clusters in each group", series: "The sequence, and the state of each row", transitions: "How states follow each other" };
 
 function plot(id, width, height) {
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": pictured[id] });
@@ -193,5 +193,5 @@ function tableOf(id, header, rows) {
 }
 
 function drawLevel() {
-  picker(); drawMap(); clusterTable(); profiles(); sizes(); novel(); classTable(); gapTable();
+  picker(); drawMap(); clusterTable(); profiles(); sizes(); novel(); classTable(); gapTable(); drawStructure();
 }

@@ -176,7 +176,7 @@ function start() {
   at("download").addEventListener("click", download);
   if (!tree) { show(found, false); return; }
   at("levels").hidden = false;
-  document.querySelector(".beside").classList.add("has-tree");
+  at("map").parentNode.classList.add("has-tree");
   const slider = at("level");
   slider.min = tree.least;
   slider.max = found;

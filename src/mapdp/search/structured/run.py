@@ -169,7 +169,7 @@ class StructuredRun:
             move, self.n_sweeps, self.state.n_clusters, n_moved, 0, self.log_joint(), budget.elapsed()
         )
         self.trace.append(step)
-        budget.listener(step)
+        budget.tell(step)
         if budget.is_over:
             raise StoppedError
         return step

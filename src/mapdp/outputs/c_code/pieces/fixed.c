@@ -11,7 +11,8 @@ void mapdp_init(mapdp_state *s)
     s->n_chairs = MAPDP_CLUSTERS;
 }
 
-/* Return what is to be taken off log densities: the logs of the units that the columns of a row are in. */
+/* Return what is to be taken off log densities: the logs of the units that the columns of a row are in, and
+ * the logarithms that stand for columns of it. */
 static mapdp_real mapdp_log_total(const mapdp_state *s, const mapdp_real *x)
 {
     mapdp_real total = R(0.0);

@@ -5,7 +5,8 @@ static int mapdp_is_taken(const mapdp_state *s, int k)
     return s->chairs[k].sums.n > R(0.0);
 }
 
-/* Return the log of the weights of all chairs, and of the units that the columns of a row are in. */
+/* Return the log of the weights of all chairs, of the units that the columns of a row are in, and the
+ * logarithms that stand for columns of it. */
 static mapdp_real mapdp_log_total(const mapdp_state *s, const mapdp_real *x)
 {
     const mapdp_real open = s->chairs[MAPDP_EMPTY].log_join;
