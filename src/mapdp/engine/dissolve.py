@@ -1,15 +1,32 @@
 """What the log joint gains when a cluster is closed and its rows, one by one, join the others."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mapdp.compiled.jit import inlined, kernel
 from mapdp.compiled.special import log
-from mapdp.engine.joint import unnormalised_log_joint
+from mapdp.engine.joint import log_joint_of_chairs, log_worth_of_chair, unnormalised_log_joint
 from mapdp.engine.score import beats
 from mapdp.engine.seat import fetch
 from mapdp.engine.state import CHAIRS, EMPTIED, OPEN, TAKEN
 from mapdp.engine.sweep import sweep
 from mapdp.families import verbs
+
+
+class DissolveBuffers(NamedTuple):
+    """Working space for closing clusters, and what comes of it."""
+
+    log_worth: np.ndarray  # (K,) what each chair adds to the log joint ...
+    log_worth_after: np.ndarray  # (K,) ... and would add if a cluster were closed
+    is_changed: np.ndarray  # (K,) whether a chair lost or got rows by that
+    log_gained: np.ndarray  # (1,) by how much it raised the log joint
+
+
+def dissolve_buffers(capacity: int) -> DissolveBuffers:
+    """Return working space for `capacity` chairs."""
+    worth = np.zeros((2, capacity))
+    return DissolveBuffers(*worth, np.zeros(capacity, dtype=np.bool_), np.zeros(1))
 
 
 @inlined
@@ -27,7 +44,23 @@ def _close(rows, k, state):
 
 
 @inlined
-def _reopen(X, rows, k, state):
+def _log_joint_after(rows, k, state, buffers):
+    """Return the log joint once the rows of chair k have gone; chairs that nobody went to are as they were."""
+    seats, counters = state.seats, state.seats.counters
+    is_changed, log_worth = buffers.is_changed, buffers.log_worth_after
+    for j in range(counters[CHAIRS]):
+        is_changed[j] = j == k
+        log_worth[j] = buffers.log_worth[j]
+    for r in range(rows.shape[0]):
+        is_changed[seats.labels[rows[r]]] = True
+    for j in range(counters[CHAIRS]):
+        if is_changed[j]:
+            log_worth[j] = log_worth_of_chair(state.chairs, j, seats.sizes[j], seats.discount)
+    return log_joint_of_chairs(counters[CHAIRS], counters[TAKEN], seats.log_open, log_worth)
+
+
+@inlined
+def _reopen(X, rows, k, state, is_changed):
     """Bring the rows of chair k back from where they went."""
     seats, bank, work = state
     labels, sizes, log_join, counters = seats.labels, seats.sizes, seats.log_join, seats.counters
@@ -41,20 +74,20 @@ def _reopen(X, rows, k, state):
     sizes[k] = rows.shape[0]
     counters[TAKEN] += 1
     for j in range(counters[CHAIRS]):
-        if sizes[j] > 0:
+        if is_changed[j]:
             verbs.refresh(bank, j)
             log_join[j] = log(sizes[j] - seats.discount)
     log_join[counters[OPEN]] = seats.log_open[counters[TAKEN]]
 
 
 @kernel
-def dissolve_one(X, order, ends, largest, state, log_worth, log_gained):
-    """Dissolve the first cluster that gains by it; log_gained[0] becomes what that gained.
+def dissolve_one(X, order, ends, largest, state, buffers):
+    """Dissolve the first cluster that gains by it; buffers.log_gained[0] becomes what that gained.
 
     The rows of chair k are order[ends[k - 1]:ends[k]]; clusters with more than `largest` are not tried.
-    Where none gains, all sit as before, and log_gained[0] stays as it is.
+    Where none gains, all sit as before, and what was gained is 0.
     """
-    before = unnormalised_log_joint(state, log_worth)
+    before = unnormalised_log_joint(state, buffers.log_worth)
     begin = 0
     for k in range(ends.shape[0]):
         rows = order[begin : ends[k]]
@@ -63,9 +96,9 @@ def dissolve_one(X, order, ends, largest, state, log_worth, log_gained):
             continue
         _close(rows, k, state)
         sweep(X, rows, state, np.int64(0))  # a plain 0 would have it compiled once more
-        after = unnormalised_log_joint(state, log_worth)
+        after = _log_joint_after(rows, k, state, buffers)
         if beats(after, before):
             state.seats.counters[EMPTIED] += 1
-            log_gained[0] = after - before
+            buffers.log_gained[0] = after - before
             break
-        _reopen(X, rows, k, state)
+        _reopen(X, rows, k, state, buffers.is_changed)

@@ -1,8 +1,6 @@
 """Close a cluster and let its rows, one by one, join the others."""
 
-import numpy as np
-
-from mapdp.engine.dissolve import dissolve_one
+from mapdp.engine.dissolve import dissolve_buffers, dissolve_one
 from mapdp.engine.state import OPEN
 from mapdp.partitions.labels import compact
 from mapdp.search.moves.base import Proposal
@@ -24,6 +22,7 @@ class Dissolve:
         if state.n_clusters < 2:
             return None
         order, ends = run.rows_by_chair()
-        log_gained = np.zeros(1)
-        dissolve_one(run.problem.X, order, ends, _LARGEST, state, np.empty(state.capacity), log_gained)
-        return Proposal(state.labels, before, float(log_gained[0])) if log_gained[0] > 0.0 else None
+        buffers = dissolve_buffers(state.capacity)
+        dissolve_one(run.problem.X, order, ends, _LARGEST, state, buffers)
+        log_gain = float(buffers.log_gained[0])
+        return Proposal(state.labels, before, log_gain) if log_gain > 0.0 else None
