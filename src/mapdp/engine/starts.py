@@ -13,7 +13,8 @@ from mapdp.partitions.process import Process
 
 NAMES = ("sequential", "single", "singletons")
 FEW = 64  # rows, or fewer
-_TRIES = 20  # random partitions of a few rows
+_TRIES = (2, 20)  # random partitions of a few rows: at least and at most ...
+_CELLS = 400_000  # ... of which so many cells are searched, or a little more
 _SEEDS = 64  # more than most tables have clusters: too many are merged, too few are hard to find
 
 
@@ -30,9 +31,12 @@ def starting_state(X: np.ndarray, init: object, family: Family, process: Process
     return new_state(n_rows, family, process)
 
 
-def other_inits(n_rows: int, rng: np.random.Generator) -> list[object]:
-    """Return more places to start from: the top, the bottom, and random partitions."""
-    n_parts = rng.integers(1, n_rows + 1, size=_TRIES)
+def other_inits(n_rows: int, n_columns: int, rng: np.random.Generator) -> list[object]:
+    """Return more places to start from: the top, the bottom, and random partitions.
+
+    With thousands of columns these are few: each takes long, and clusters are clear there.
+    """
+    n_parts = rng.integers(1, n_rows + 1, size=np.clip(_CELLS // (n_rows * n_columns), *_TRIES))
     return ["single", "singletons", *[rng.integers(0, n, size=n_rows) for n in n_parts]]
 
 

@@ -148,7 +148,7 @@ def _inits(problem: Problem, start: Start) -> list[object]:
     if isinstance(start.init, State):
         return [start.init]
     if len(problem.X) <= FEW:
-        return [start.init, *other_inits(len(problem.X), start.rng)]
+        return [start.init, *other_inits(*problem.X.shape, start.rng)]
     if isinstance(start.init, str) and start.init == "sequential":
         return _sequential_or_single(problem, start.order)
     return [start.init]
