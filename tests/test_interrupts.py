@@ -7,6 +7,14 @@ import sys
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def _signals_reach_children():
+    """A shell that starts the tests in the background lets them, and so all they start, ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("module", ["numpy", "numba", "mapdp.cli.app"])
 def test_ctrl_c_while_modules_are_loaded_is_one_sentence(module, tmp_path):
     """Python names each module on standard error once it is loaded: there the signal is sent."""

@@ -1,4 +1,4 @@
-"""Knows how an experiment is run piece by piece, in processes, so that a killed run goes on where it stopped."""
+"""Experiments run piece by piece, in processes, so that a killed run goes on where it stopped."""
 
 import concurrent.futures
 import csv
