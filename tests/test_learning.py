@@ -491,6 +491,17 @@ def test_many_rows_learn_from_some():
     )
 
 
+@pytest.mark.parametrize("n_rows", [900, 2500])
+def test_the_prior_follows_from_the_clusters_that_were_found_last(n_rows, rng):
+    """Further starts, and rows that were left out at first, lead to other clusters than it began with."""
+    kinds = rng.integers(12, size=n_rows)
+    width = rng.normal(size=(12, 4)) + rng.gamma(2.0, size=(12, 1))
+    X = width[kinds] * rng.normal(size=(n_rows, 4)) + 2.0 * rng.normal(size=(12, 4))[kinds]
+    model = MAPDP(covariance="diagonal", random_state=0).fit(X)
+    family, labels = model.family_, model.labels_
+    assert value_of(learned(family, X, labels), X, labels) - value_of(family, X, labels) < 0.1
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

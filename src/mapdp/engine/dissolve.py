@@ -45,7 +45,7 @@ def _close(rows, k, state):
 
 @inlined
 def _log_joint_after(rows, k, state, buffers):
-    """Return the log joint once the rows of chair k have gone; chairs that nobody went to are as they were."""
+    """Return the log joint once the rows of chair k have gone; only chairs that got some have changed."""
     seats, counters = state.seats, state.seats.counters
     is_changed, log_worth = buffers.is_changed, buffers.log_worth_after
     for j in range(counters[CHAIRS]):

@@ -263,7 +263,7 @@ class MAPDP(BlockFitMixin, StreamMixin, UncertaintyMixin, TreeMixin, ReportMixin
         if self.background:
             return self._fit_beside_background(X, reading, blocks, budget)
         fit = MapFit(settings, model_choice, reading, blocks, rule, budget).with_learned_model()
-        choice = fit.solved()
+        fit, choice = fit.learned_on(fit.solved())
         self._report(choice, fit, budget.is_over or bool(listener and listener.is_stopped))
         kept = Kept.of(fit, choice.best)
         if kept.known_labels is not None:

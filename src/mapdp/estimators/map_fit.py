@@ -21,7 +21,7 @@ from mapdp.search.fill_gaps import search_and_fill
 from mapdp.search.run import Found, with_all_climbs
 from mapdp.search.weighted_rows import RowBlocks, of_blocks
 from mapdp.selection import alpha as selection
-from mapdp.selection.prior import LearningTable
+from mapdp.selection.prior import ROUNDS, LearningTable, Outcome, learned_on
 from mapdp.selection.structure import Chosen, Models, choose
 
 
@@ -172,7 +172,7 @@ class MapFit(NamedTuple):
         first = search(problem, self.settings.search, Start(init, in_order, rng))
         chosen = choose(table, first, structures, self.settings.search, rng)
         if self._is_about(some):
-            chosen = self._from_more_starts(chosen)
+            chosen = self._from_more_starts(chosen, table, rng)
         learned = self._replace(chosen=chosen.less(log_units))._under(chosen.outcome.problem.model.family)
         return learned._replace(first=learned._first_state(some), order=some)
 
@@ -186,15 +186,18 @@ class MapFit(NamedTuple):
         has_all = self.blocks is None and len(some) == len(self.reading.rows)
         return has_all and self.settings.n_init in (1, "auto") and self.rule not in selection.RULES
 
-    def _from_more_starts(self, chosen: Chosen) -> Chosen:
-        """Search from other starts, too, while that finds something better.
+    def _from_more_starts(self, chosen: Chosen, table: LearningTable, rng: np.random.Generator) -> Chosen:
+        """Search from other starts, too, while that finds something better; learn from what they found.
 
         Rows are in the order of learning, so that their order in the table does not matter.
         """
         problem, found = chosen.outcome.problem, chosen.outcome.found
         plan = self.settings.plan(len(problem.X), self.settings.init)
         best, starts = while_better(problem, plan, found)
-        return chosen._replace(outcome=chosen.outcome._replace(found=best), starts=tuple(starts))
+        outcome = chosen.outcome._replace(found=best)
+        if best is not found:
+            outcome = learned_on(table, outcome, self.settings.search, rng)
+        return chosen._replace(outcome=outcome, starts=tuple(starts))
 
     def _problem_to_learn_from(self, some: np.ndarray) -> Problem:
         """Return the problem of the rows that the model is learned from."""
@@ -250,6 +253,25 @@ class MapFit(NamedTuple):
         learned = [] if self.chosen is None else [self.chosen.outcome.found]
         choice = choice._replace(best=choice.best.less(problem.budget.log_units))
         return choice._replace(best=with_all_climbs([*learned, choice.best], len(learned)))
+
+    def learned_on(self, choice: selection.Choice) -> tuple["MapFit", selection.Choice]:
+        """Learn from the clusters of all rows where the model has seen some of them, and search on."""
+        if self.chosen is None or self.chosen.starts or not self._may_learn_from_all():
+            return self, choice
+        rng, problem = generator(self.settings.random_state), self.problem()
+        table, n_rounds = LearningTable(self.reading.numbers, problem), 1 if problem.is_large else ROUNDS
+        outcome = learned_on(table, Outcome(problem, choice.best), self.settings.search, rng, n_rounds)
+        if outcome.found is choice.best:
+            return self, choice
+        best = outcome.found.less(problem.budget.log_units)
+        return self._under(outcome.problem.model.family), choice._replace(best=best)
+
+    def _may_learn_from_all(self) -> bool:
+        """Say whether all that is sought is a partition of the rows of a table under one model."""
+        family = self.reading.family
+        if self.blocks is not None or self.rule in selection.RULES or family.has_list:
+            return False
+        return family.has_columns or not has_gaps(self.reading.numbers)
 
     def _in_row_order(self, found: Found) -> Found:
         """Return an outcome among rows in the order of learning as one of the table."""

@@ -15,7 +15,7 @@ from mapdp.engine.state import State
 from mapdp.families.base import Clusters, Family
 from mapdp.partitions.concentration import log_density_of
 from mapdp.search.climb import Start, search
-from mapdp.search.run import Found, best_of
+from mapdp.search.run import Found, best_of, with_all_climbs
 
 ROUNDS = 5  # of search and learning, at most
 _LEAST_GAIN = 0.05  # nats; a round that gains less is the last one
@@ -103,3 +103,18 @@ def alternate(
             break
     best = best_of(found)
     return Outcome(problems[max(range(len(found)), key=lambda i: found[i].log_joint)], best)
+
+
+def learned_on(
+    table: LearningTable, outcome: Outcome, name: str, rng: np.random.Generator, n_rounds: int = ROUNDS
+) -> Outcome:
+    """Learn from a partition that was found under an earlier prior; where that gains, search on."""
+    problem, found = outcome
+    known = Lesson(problem.under(found.process), found.state)
+    before = known.log_joint + problem.model.family.log_hyperprior(_clusters(known))
+    before += log_density_of(problem.model.alpha_prior, found.process)
+    lesson = learn(table, known)
+    if problem.budget.is_over or lesson.log_value - before < _LEAST_GAIN:
+        return outcome
+    after = alternate(table, lesson, name, rng, n_rounds)
+    return after._replace(found=with_all_climbs([found, after.found], 1))
