@@ -182,8 +182,8 @@ function numberOfClusters() {
 function trace() {
   const width = 560, height = 280, steps = data.trace, first = steps[0], last = steps[steps.length - 1];
   const which = data.climbs > 1 ? ` of the climb that won, number ${data.won + 1} of ${data.climbs}` : "";
-  const filled = last && Math.abs(last.log_joint - data.log_joint) > 0.01 ? " Cells that were filled count here; the log joint above leaves them out." : "";
-  at("trace-hint").textContent = `Log joint after each sweep or round of moves${which}: it never drops.${filled}`;
+  const more = last && Math.abs(last.log_joint - data.log_joint) > 0.01 ? " The density of the learned hyperparameters counts here; the log joint above leaves it out." : "";
+  at("trace-hint").textContent = `Log joint after each sweep or round of moves${which}: it never drops.${more}`;
   if (!last || last.log_joint - first.log_joint < 0.01) { at("trace").textContent = "This climb began at the best partition that others had found, and no row moved."; return; }
   const svg = plot("trace", width, height);
   const x = scale(steps.map((_, i) => i), 70, width - 10), y = scale(steps.map((s) => s.log_joint), height - 30, 10);
