@@ -91,14 +91,11 @@ def main():
         X = X[:, MAPDP().fit(X).schema_.used]  # copies of columns are left out, for both
         learned, paper = [held_out(X, steps_of(X), settings) for settings in MODELS.values()]
         gains = learned - paper
-        rows.append([name, *[f"{one:.3f}" for one in (learned[0], paper[0], gains[0])]])
-        rows[-1] += [f"{one:.3f}" for one in (learned[1], paper[1], gains[1])]
-        print(*rows[-1], file=sys.stderr, flush=True)
-    header = [
-        "table",
-        *[f"{what}, {who}" for what in ("density", "probability") for who in (*MODELS, "gain")],
-    ]
-    common.write(common.table(header, rows), given.out)
+        print(name, *learned, *paper, file=sys.stderr, flush=True)
+        rows.append({"table": name, "density": f"{gains[0]:.3f}", "probability": f"{gains[1]:.3f}"})
+    common.write(common.table(rows[0], [row.values() for row in rows]))
+    if given.out:
+        common.record(rows, given.out, "table")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Agreement with known classes on real and synthetic tables, beside what people would use instead.
 
-python benchmarks/bench_real.py [--out FILE] [--tables NAME ...]: tables are looked for in the folder that
-MAPDP_DATA names; scikit-learn's and six synthetic ones are always there. R's mclust joins where R has it.
-All columns are standardised, all seeds are 0, and of a large table 5,000 rows are drawn with the seed 0.
+python benchmarks/bench_real.py [--out docs/experiments/real_tables.csv] [--tables NAME ...] [--methods NAME ...]: what
+FILE has of other tables and methods stays, and `python -m benchmarks.measured` makes tables from it. Tables are looked
+for in the folder that MAPDP_DATA names; scikit-learn's and six synthetic ones are always there. R's mclust joins where
+R has it. All columns are standardised, all seeds are 0, and of a large table 5,000 rows are drawn with the seed 0.
 """
 
 import argparse
@@ -178,10 +179,14 @@ METHODS = {
 }
 
 
+MEASURES = ("rand", "mutual", "clusters")  # adjusted Rand index, adjusted mutual information
+
+
 def judged(labels, y):
     if labels is None:
         return None
-    return adjusted_rand_score(y, labels), adjusted_mutual_info_score(y, labels), len(np.unique(labels))
+    rand, mutual = adjusted_rand_score(y, labels), adjusted_mutual_info_score(y, labels)
+    return f"{rand:.4f}", f"{mutual:.4f}", len(np.unique(labels))
 
 
 def tried(method, X):
@@ -201,31 +206,24 @@ def main():
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     given = parser.parse_args()
-    rows, scores = [], {method: {} for method in given.methods}
+    rows = []
     for name, X, y in [*real_tables(), *synthetic_tables()]:
-        if given.tables and name not in given.tables:
-            continue
-        X = standardised(X)
-        cells = []
-        for method in given.methods:
-            labels, seconds = tried(method, X)
-            scores[method][name] = found = judged(labels, y)
-            cells.append("" if found is None else f"{found[0]:.2f} / {found[1]:.2f} ({found[2]})")
-            print(f"{name:28s} {method:24s} {cells[-1]:20s} {seconds:.1f} s", file=sys.stderr, flush=True)
-        rows.append([name, f"{X.shape[0]} x {X.shape[1]}", len(np.unique(y)), *cells])
-    rows += [means(scores, given.methods, "mean of all", None)]
-    rows += [means(scores, given.methods, "mean of the 14 development tables", DEVELOPMENT)]
-    common.write(common.table(["table", "size", "classes", *given.methods], rows), given.out)
+        if not given.tables or name in given.tables:
+            rows += compared(name, standardised(X), y, given.methods)
+    common.write(common.table(rows[0], [row.values() for row in rows]))
+    if given.out:
+        common.record(rows, given.out, "table", "method")
 
 
-def means(scores, methods, title, names):
-    cells = []
+def compared(name, X, y, methods):
+    """Yield a line for each method that this table can have."""
     for method in methods:
-        found = [
-            s[:2] for n, s in scores[method].items() if s is not None and (names is None or n in names)
-        ]
-        cells.append("{:.3f} / {:.3f}".format(*np.mean(found, axis=0)) if found else "")
-    return [title, "", "", *cells]
+        labels, seconds = tried(method, X)
+        found = judged(labels, y)
+        print(f"{name:28s} {method:24s} {found} {seconds:.1f} s", file=sys.stderr, flush=True)
+        if found is not None:
+            size = {"table": name, "size": f"{X.shape[0]} x {X.shape[1]}", "classes": len(np.unique(y))}
+            yield {**size, "method": method, **dict(zip(MEASURES, found, strict=True))}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Tables of measured numbers in README and docs that follow from result files.
 
 python -m benchmarks.measured writes them, between lines `<!-- measured: NAME -->` and `<!-- end of NAME -->`; a test
-fails where a page has anything else. Result files are docs/experiments/*.csv and the tables that other benchmarks
-wrote into pages.
+fails where a page has anything else. Result files are docs/experiments/*.csv, which benchmarks and experiments
+write, and the pages that other benchmarks write whole or in part.
 """
 
 import csv
@@ -62,9 +62,41 @@ def table(header, rows):
 
 
 def real_tables():
-    """Return what bench_real.py wrote, a row for each table."""
-    rows = rows_of("docs/choosing.md", "table", "size", "classes", "MAPDP()")
-    return [row for row in rows if not row["table"].startswith("mean")]
+    """Return what bench_real.py wrote, a dict for each table: its size and classes, and a cell for each method."""
+    methods = dict.fromkeys((row["method"] for row in experiment("real_tables")), "")
+    tables = {}
+    for row in experiment("real_tables"):
+        size = {name: row[name] for name in ("table", "size", "classes")}
+        one = tables.setdefault(row["table"], {**size, **methods})
+        one[row["method"]] = f"{float(row['rand']):.2f} / {float(row['mutual']):.2f} ({row['clusters']})"
+    return list(tables.values())
+
+
+def all_methods():
+    """Every table and method, and the means over all tables and over those used in development."""
+    rows = real_tables()
+    development = [row for row in rows if row["table"] not in UNTOUCHED]
+    lines = [list(row.values()) for row in rows]
+    for title, those in (
+        (f"all {len(rows)}", rows),
+        (f"the {len(development)} development tables", development),
+    ):
+        lines.append([f"mean of {title}", "", "", *[mean_cell(those, name) for name in list(rows[0])[3:]]])
+    return table(list(rows[0]), lines)
+
+
+def mean_cell(rows, name):
+    cells = [row[name].split(" (")[0].split(" / ") for row in rows if row[name]]
+    return " / ".join(f"{mean:.2f}" for mean in np.mean(np.array(cells, dtype=float), axis=0))
+
+
+def held_out():
+    """By how much rows left out are more probable under the learned model, in nats per row."""
+    rows = experiment("held_out")
+    lines = [
+        [row["table"], *[f"{float(row[name]):.2f}" for name in ("density", "probability")]] for row in rows
+    ]
+    return table(list(rows[0]), lines)
 
 
 def means(name):
@@ -196,6 +228,7 @@ def paper_uci():
 
 BLOCKS = {
     "README.md": {"claims": claims},
+    "docs/choosing.md": {"comparison": all_methods, "held out": held_out},
     "docs/which_method.md": {"wins": wins_and_losses, "tables": by_table},
     "docs/paper.md": {"crp": paper_crp, "uci": paper_uci},
 }

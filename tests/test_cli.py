@@ -234,7 +234,7 @@ def test_files_have_the_rights_that_the_user_asks_for(table, tmp_path):
 BROKEN = {
     "empty": (b"", "is empty"),
     "header only": (b"a,b\n", "holds no rows"),
-    "ragged": (b"a,b\n1,2\n3\n4,5\n", "Expected 2 columns, got 1"),
+    "ragged": (b"a,b\n1,2\n3\n4,5\n", "has 2 columns, but a line has 1 field: '3'"),
     "double names": (b"a,a\n1,2\n3,4\n", "two columns called 'a'"),
     "nothing in it": (b"a,b\n,\n,\n,\n", "no column is left"),
     "slip": (

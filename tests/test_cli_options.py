@@ -9,7 +9,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from mapdp import MAPDP, compare, load
-from mapdp.cli import job
+from mapdp.cli import _in_words, job
 from mapdp.cli.wording import for_terminal
 from tests.test_cli import mapdp, people
 
@@ -292,3 +292,9 @@ def test_label_columns_are_parquet_types(folder, tmp_path):
 def test_how_long_chains_are_follows_from_the_table_and_not_from_the_clock(shape, sweeps):
     """20,000 rows, 14 columns, 30 clusters: 20 s for 4 chains of sweeps of 20,000 * (1 us + 434 * 4 ns)."""
     assert job._sweeps(*shape) == sweeps
+
+
+def test_trouble_of_the_operating_system_is_a_sentence_without_its_number():
+    error = FileNotFoundError(2, "No such file or directory", "/proc/nope")
+    assert _in_words(error) == "/proc/nope: No such file or directory."
+    assert _in_words(OSError("the disk is full.")) == "the disk is full."

@@ -167,6 +167,9 @@ window.addEventListener("load", () => {
   type(document.querySelector("#search"), "");
   told.hidden = ["classes", "gaps", "baseline"].filter((id) => document.getElementById(id + "-section").hidden);
   told.unnamed = [...document.querySelectorAll("button, input, [role=region], svg")].filter((node) => !(node.textContent.trim() || node.getAttribute("aria-label") || (node.labels || []).length)).map((node) => node.outerHTML.slice(0, 100));
+  told.brokenHeadings = [...document.querySelectorAll("th")].filter((node) => !node.textContent.includes(" ") && node.offsetHeight > 45).map((node) => node.textContent);
+  told.axes = [...document.querySelectorAll("#map svg > text")].map((node) => node.getComputedTextLength());
+  told.searched = document.getElementById("trace").textContent.length > 0 && document.getElementById("trace-hint").textContent;
   told.wide = document.documentElement.scrollWidth - innerWidth;
 """
     + WRITTEN_DOWN
@@ -193,10 +196,14 @@ def test_clusters_are_named_searched_and_sorted_in_the_page(fitted, tmp_path, wi
     found = fitted[3]
     page = report.to_html(found)
     page = re.sub(r'("sizes": \[)[\d.]+', r"\g<1>40808", page)  # of the largest cluster
+    page = re.sub(r'("axes": \[")', r"\g<1>+ " + 40 * "long_", page)
     told = in_browser(page.replace("<head>", "<head>" + PROBE), tmp_path, width=width)
     assert told["problems"] == []
     assert told["unnamed"] == []
     assert told["wide"] <= 0
+    assert told["brokenHeadings"] == []
+    assert max(told["axes"]) < width
+    assert told["searched"].startswith("Log joint after each sweep")
     assert told["ringsInside"]
     assert told["sizes"][0] == "40,808"
     assert told["ascending"] == told["sizes"][::-1]
@@ -209,6 +216,17 @@ def test_clusters_are_named_searched_and_sorted_in_the_page(fitted, tmp_path, wi
     assert told["found"] >= 1
     assert told["hidden"] == []
     assert told["histograms"] == 4 * found.n_clusters
+
+
+def test_an_axis_says_which_of_two_levels_is_where(rng):
+    yes = np.repeat(["no", "yes"], 40)
+    table = pd.DataFrame({"smokes": yes, "age": np.repeat([30.0, 60.0], 40) + rng.normal(size=80)})
+    model = MAPDP().fit(table)
+    view = summary.view_of(model, table, model.labels_)
+    axis = summary.summarise(model, view).axes[0]
+    x = np.array(summary.summarise(model, view).rows["x"])
+    higher = {True: "+", False: "-"}[x[yes == "yes"].mean() > x[yes == "no"].mean()]
+    assert f"{higher} smokes = yes" in axis
 
 
 AXE = """

@@ -10,7 +10,7 @@ from mapdp import MAPDP, DiagonalGaussian, PitmanYor, Poisson, log_joint, sample
 from mapdp.data.moments import gaps_filled_by_means
 from mapdp.engine.build import seated, sort_by_chair
 from mapdp.engine.problem import Model, Problem
-from mapdp.engine.propose import whiten
+from mapdp.engine.propose import part_by_seeds, whiten
 from mapdp.engine.regroup import Regrouping, seat_parts
 from mapdp.partitions.labels import adjusted_rand, compact
 from mapdp.search import climb
@@ -306,3 +306,11 @@ def test_a_move_gains_exactly_what_it_proposes(case, rng):
                 assert_allclose(step.log_joint - before, proposal.log_gain, rtol=1e-8, atol=1e-7)
                 seen.add(move.name)
     assert len(seen) >= 1
+
+
+@pytest.mark.parametrize("n_before", [3, 10])
+def test_seeds_are_rows_of_the_group_though_buffers_hold_more(n_before):
+    """Rows that are all alike leave no distance to draw by; what an earlier group left is no row."""
+    rows, nearest, parts = np.zeros((3, 2)), np.full(n_before, 5.0), np.empty(3, dtype=np.int32)
+    part_by_seeds(rows, np.array([0.5, 0.9]), nearest, parts)
+    assert parts.tolist() == [0, 0, 0]

@@ -160,6 +160,8 @@ def test_bad_limits_are_refused():
         MAPDP(tol=-1.0).fit(X)
     with pytest.raises((TypeError, ValueError), match="n_init"):
         MAPDP(n_init="many").fit(X)
+    with pytest.raises(ValueError, match="n_jobs must be a whole number other than 0, got 0"):
+        MAPDP(n_jobs=0).fit(X)
 
 
 def test_doubts_are_said_where_there_are_some():

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import mapdp
-from benchmarks import measured
+from benchmarks import common, measured
 from docs.extensions import gallery, navigation, reference
 from tests.test_docs import ROOT
 
@@ -97,11 +97,22 @@ def test_wins_and_losses_count_every_table_once():
         assert int(behind) == len([one for one in where.split(",") if one])
 
 
-def test_means_are_those_that_the_benchmark_wrote():
-    rows = measured.rows_of("docs/choosing.md", "table", "size", "classes", "MAPDP()")
-    wrote = next(row for row in rows if "development" in row["table"])
-    for name in ("MAPDP()", *measured.others()):
-        assert float(measured.means(name)[0]) == pytest.approx(measured.rand(wrote[name]), abs=0.011)
+def test_means_leave_out_what_a_table_cannot_have():
+    cells = [{"full": "0.50 / 0.25 (3)"}, {"full": ""}, {"full": "-0.10 / 0.05 (2)"}]
+    assert measured.mean_cell(cells, "full") == "0.20 / 0.15"
+
+
+def test_every_table_has_its_methods_in_the_order_of_the_heading():
+    first, *others = measured.real_tables()
+    assert all(list(row) == list(first) for row in others)
+
+
+def test_new_results_replace_those_of_the_same_table(tmp_path):
+    path = tmp_path / "found.csv"
+    first = [{"table": "iris", "method": "a", "rand": 1}, {"table": "iris", "method": "b", "rand": 2}]
+    common.record(first, path, "table", "method")
+    common.record([{"table": "iris", "method": "b", "rand": 3}], path, "table", "method")
+    assert [row["rand"] for row in common.recorded(path)] == ["1", "3"]
 
 
 def named_in(text):

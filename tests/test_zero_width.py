@@ -36,7 +36,9 @@ def assert_named(frame, n_cells, covariance):
     )
     k = model.labels_[-1]
     assert spikes(model.mixture_, model.n_clusters_) == [Spike(k, "income", n_cells)]
-    assert f"Cluster {k} has one value of 'income' in all of its {n_cells} cells:" in model.warnings_[-1]
+    assert (
+        f"Cluster {k} has the same value of 'income' in all of its {n_cells} cells:" in model.warnings_[-1]
+    )
 
 
 def test_clusters_with_a_width_are_not_named():
@@ -57,5 +59,5 @@ def test_one_sentence_for_many_clusters():
     several = [Spike(2, "a", 30), Spike(2, "b", 30), Spike(4, "a", 1200), Spike(5, "b", 12)]
     (sentence,) = doubts([], [], np.nan, np.array([60, 40]), several)
     assert sentence.startswith(
-        "Cluster 2 has one value of 'a' in all of its 30 cells, and so do 2 other clusters"
+        "Cluster 2 has the same value of 'a' in all of its 30 cells (2 other clusters in some column, too):"
     )

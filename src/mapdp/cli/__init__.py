@@ -22,12 +22,19 @@ def main() -> None:
         interrupts.while_working()
         app()
     except (TroubleError, ValueError, TypeError, OSError) as error:
-        print(f"mapdp: {for_terminal(str(error))}", file=sys.stderr)
+        print(f"mapdp: {for_terminal(_in_words(error))}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         interrupts.end_at_once()
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; Python only cleans up
+
+
+def _in_words(error: Exception) -> str:
+    """Return what an error says; the operating system's without its number."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
 
 
 def _as_sentence(message: Any, *_: Any) -> None:

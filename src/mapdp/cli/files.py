@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import pathlib
+import re
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from mapdp.cli import cells
 from mapdp.cli.dialects import Asked, Dialect, dialect_of, foreign
 from mapdp.cli.formats import TableFile, TroubleError, content_of, kind_of, named
 from mapdp.data.frames import NO_ANSWER
+from mapdp.data.wording import counted
 from mapdp.data.writing import write_whole
 
 __all__ = [
@@ -70,9 +72,13 @@ def _contents(source: TableFile, asked: Asked) -> TextTable:
 
 def _first_line(error: Exception) -> str:
     line = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
-    is_ragged = "Expected" in line and "columns, got" in line
-    return line + (
-        ". Hint: --sep says what separates fields; quote cells that hold it." if is_ragged else ""
+    ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", line)
+    if not ragged:
+        return line
+    wanted, found, text = ragged.groups()
+    return (
+        f"it has {counted(int(wanted), 'column')}, but a line has {counted(int(found), 'field')}: "
+        f"{text!r}. Hint: --sep says what separates fields; quote cells that hold it."
     )
 
 

@@ -101,7 +101,7 @@ def _for_people(found: Summary, targets: list[pathlib.Path]) -> None:
     if found.model:
         console.print(f"Model: {found.model}.", markup=False)
     if found.sure:
-        console.print(f"How many clusters: {found.sure}.", markup=False)
+        console.print(f"How certain is that number? {found.sure[0].upper()}{found.sure[1:]}.", markup=False)
     console.print(_clusters(found))
     if found.n_clusters > _CLUSTERS:
         console.print(f"... and {found.n_clusters - _CLUSTERS} more in the report.")

@@ -124,7 +124,7 @@ def part_by_seeds(W, uniforms, nearest, out):
     for k in range(uniforms.shape[0]):
         seed = farthest
         if uniforms[k] < 1.0:
-            seed = _drawn(nearest, uniforms[k] * total, farthest)
+            seed = _drawn(nearest, W.shape[0], uniforms[k] * total, farthest)
         total, farthest = _gather(W, seed, k, nearest, out)
 
 
@@ -148,9 +148,9 @@ def _gather(W, seed, k, nearest, out):
 
 
 @inlined
-def _drawn(weight, left, otherwise):
-    """Return the row at which the running total of the weights passes `left`."""
-    for r in range(weight.shape[0]):
+def _drawn(weight, n, left, otherwise):
+    """Return the row at which the running total of the n weights passes `left`."""
+    for r in range(n):
         left -= weight[r]
         if left < 0.0:
             return r

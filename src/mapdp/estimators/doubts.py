@@ -74,8 +74,8 @@ def _about_zeros(names: Sequence[object]) -> str:
         return ""
     others = "" if len(names) == 1 else f" (and {counted(len(names) - 1, 'other column')})"
     return (
-        f"Many rows have the lowest value of {names[0]!r}{others}, and the rest is measured: if it means "
-        f"none, columns={{{names[0]!r}: 'zeros'}} describes both."
+        f"Many rows have the lowest value of {names[0]!r}{others}, and in the other rows values vary: if "
+        f"the lowest one means 'none', use columns={{{names[0]!r}: 'zeros'}}."
     )
 
 
@@ -85,10 +85,8 @@ def _about_width(spikes: Sequence[Spike]) -> str:
         return ""
     first = spikes[0]
     n_others = len({one.cluster for one in spikes}) - 1
-    others = (
-        "" if n_others == 0 else f", and so do {counted(n_others, 'other cluster')} in one column or more"
-    )
+    others = "" if n_others == 0 else f" ({counted(n_others, 'other cluster')} in some column, too)"
     return (
-        f"Cluster {first.cluster} has one value of {first.name!r} in all of its {first.n_rows:,} cells"
+        f"Cluster {first.cluster} has the same value of {first.name!r} in all of its {first.n_rows:,} cells"
         f"{others}: it may be a default, or stand for a missing value."
     )

@@ -1,6 +1,7 @@
 """The parameters of a MAP search, checked, and what follows from them for a table of some size."""
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,10 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def cores(n_jobs: int | None) -> int:
     """Return how many threads `n_jobs` allows; None allows one for each core."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be a whole number other than 0, got {n_jobs!r}. Hint: -1 is every core."
+        )
     return effective_n_jobs(-1 if n_jobs is None else n_jobs)
 
 
@@ -133,7 +138,9 @@ class Settings(NamedTuple):
         is_plain = self.search == "split-merge" and isinstance(init, str) and init == "sequential"
         if is_open and not (is_plain and starts_at.FEW < n_rows <= LARGE):  # few rows start everywhere
             starts = starts[:1]
-        return climb.SearchPlan(self.search, starts, effective_n_jobs(self.n_jobs), is_open)
+        return climb.SearchPlan(
+            self.search, starts, cores(1 if self.n_jobs is None else self.n_jobs), is_open
+        )
 
 
 def prior_to_draw_from(alpha_prior: Any, discount: float, process: object) -> GammaPrior | None:

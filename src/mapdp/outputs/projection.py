@@ -73,7 +73,8 @@ def as_numbers(model: Mixture, cells: np.ndarray) -> tuple[np.ndarray, list[str]
             names += [name, f"{name} = {column.word(column.values[0])}"]
         else:
             columns.append(gaps_filled_by_means(cells[:, [j]].astype(np.float64))[:, 0])
-            names.append(name)
+            is_pair = column.kind in ("binary", "category") and len(column.values) == 2
+            names.append(f"{name} = {column.word(column.values[1])}" if is_pair else name)
     return np.column_stack(columns), names
 
 

@@ -223,7 +223,7 @@ def alpha_for(n: int, k: float, discount: float = 0.0) -> float:
     if not least < k < n:
         raise ValueError(
             f"expected clusters must be above {least:.4g} and below the {n} rows, got {k}. "
-            "Hint: a discount raises the least; 1.1 says that more than one would surprise you."
+            "Hint: 1.1 says that more than one would surprise you; a discount raises the lower limit."
         )
     most = _FARTHEST if discount == 0.0 else math.log(alpha_for(n, k))  # a discount adds clusters
     if discount > 0.0 and expected_clusters(n, math.exp(most), discount) <= k:

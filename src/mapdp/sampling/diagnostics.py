@@ -60,7 +60,9 @@ def raftery_lewis(chain: Any, q: float = 0.025, r: float = 0.005, s: float = 0.9
             f"got shape {values.shape}. Hint: run longer, or ask for less accuracy by a larger r."
         )
     if not np.isfinite(values).all():
-        raise ValueError("chain must be finite numbers, got nan or inf. Hint: look at the sweep it began.")
+        raise ValueError(
+            "chain must be finite numbers, got nan or inf. Hint: find the sweep where it began."
+        )
     below = values <= np.quantile(values, q)
     thinning = _first_order_thinning(below)
     rise, fall = _rates_of_change(below[::thinning])

@@ -68,7 +68,7 @@ function head() {
   const used = data.columns.filter((c) => !["constant", "identifier", "empty", "ignore", "copy"].includes(c.kind)).length;
   at("lead").textContent = `${rowsInWords(data.n_rows)}, ${used} of ${data.columns.length} columns used: `
     + `${data.n_clusters} cluster${data.n_clusters === 1 ? "" : "s"}`
-    + (data.sure ? `. How many: ${data.sure}` : "") + ".";
+    + (data.sure ? `. How certain is that number? ${data.sure[0].toUpperCase()}${data.sure.slice(1)}` : "") + ".";
   const facts = [...data.notes];
   if ("nmi" in data.scored) {
     facts.unshift(`Agreement of the ${data.n_clusters} clusters with the ${count(data.scored.classes)} known classes, which were not used: NMI ${data.scored.nmi.toFixed(2)}, adjusted Rand index ${data.scored.ari.toFixed(2)}.`);
@@ -133,20 +133,30 @@ function drawMap() {
     tip(dot, `${which}: ${names.full(c)}${chance}, something new ${percent(rows.novelty[i])}`);
     svg.append(dot);
   }
-  svg.append(shape("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, data.axes[0]));
-  svg.append(shape("text", { x: -height / 2, y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, data.axes[1]));
-  at("map-hint").textContent = "The two directions in which the clusters differ most, in within-cluster standard deviations; rings hold two of them. Select a cluster here or above, and everything follows; Escape shows all."
+  svg.append(axisName(data.axes[0], width - 40, { x: width / 2, y: height - 4 }));
+  svg.append(axisName(data.axes[1], height - 40, { x: -height / 2, y: 14, transform: "rotate(-90)" }));
+  at("map-hint").textContent = "The two directions in which the clusters differ most, in standard deviations within clusters; a ring is two of them wide on each side of its centre. Select a cluster here or above, and everything follows; Escape shows all."
     + (data.tree ? " In the tree, point at a bracket to see which columns tell its branches apart, and click it to cut there." : "");
+}
+
+// Long names of columns are cut where there is no room for them; pointing at them shows all.
+function axisName(name, room, place) {
+  const letters = Math.floor(room / 6.6), text = shape("text", { ...place, "text-anchor": "middle" }, name.length > letters ? `${name.slice(0, letters - 1)}…` : name);
+  tip(text, name);
+  return text;
 }
 
 function sizes() {
   const width = 560, height = 280, n = level.clusters.length, step = (width - 50) / n;
-  const svg = plot("sizes", width, height), top = Math.max(1, Math.log10(Math.max(...level.clusters.map((c) => c.size))));
-  const y = (v) => height - 26 - (Math.log10(Math.max(v, 0.8)) / top) * (height - 50);
-  for (let power = 0; power <= top; power++) {
-    svg.append(shape("line", { class: "axis", x1: 44, x2: width, y1: y(10 ** power), y2: y(10 ** power) }));
-    svg.append(shape("text", { x: 38, y: y(10 ** power) + 4, "text-anchor": "end" }, (10 ** power).toLocaleString("en")));
+  const svg = plot("sizes", width, height), most = Math.max(1, ...level.clusters.map((c) => c.size)), least = Math.min(...level.clusters.map((c) => c.size));
+  const isLog = most > 50 * least, top = Math.max(1, Math.log10(most)), unit = 10 ** Math.floor(Math.log10(most));
+  const y = (v) => height - 26 - (isLog ? Math.log10(Math.max(v, 0.8)) / top : v / most) * (height - 50);
+  for (let i = 0; i <= (isLog ? top : most / unit); i++) {
+    const tick = isLog ? 10 ** i : i * unit;
+    svg.append(shape("line", { class: "axis", x1: 44, x2: width, y1: y(tick), y2: y(tick) }));
+    svg.append(shape("text", { x: 38, y: y(tick) + 4, "text-anchor": "end" }, tick.toLocaleString("en")));
   }
+  at("sizes-hint").textContent = `Rows in each cluster${isLog ? ", on a logarithmic axis" : ""}.`;
   level.clusters.forEach((c, i) => {
     const bar = belongs(shape("rect", { x: 48 + i * step, width: Math.max(1, step - Math.min(6, step / 4)), y: y(c.size), height: Math.max(2, height - 24 - y(c.size)), fill: c.colour, rx: 2 }), c.number);
     tip(bar, `${names.full(c)}: ${rowsInWords(c.size)}, ${percent(c.share)}`);
@@ -170,7 +180,12 @@ function numberOfClusters() {
 }
 
 function trace() {
-  const width = 560, height = 280, svg = plot("trace", width, height), steps = data.trace;
+  const width = 560, height = 280, steps = data.trace, first = steps[0], last = steps[steps.length - 1];
+  const which = data.climbs > 1 ? ` of the climb that won, number ${data.won + 1} of ${data.climbs}` : "";
+  const more = last && Math.abs(last.log_joint - data.log_joint) > 0.01 ? " The density of the learned hyperparameters counts here; the log joint above leaves it out." : "";
+  at("trace-hint").textContent = `Log joint after each sweep or round of moves${which}: it never drops.${more}`;
+  if (!last || last.log_joint - first.log_joint < 0.01) { at("trace").textContent = "This climb began at the best partition that others had found, and no row moved."; return; }
+  const svg = plot("trace", width, height);
   const x = scale(steps.map((_, i) => i), 70, width - 10), y = scale(steps.map((s) => s.log_joint), height - 30, 10);
   svg.append(shape("polyline", { fill: "none", stroke: "var(--mark)", "stroke-width": 2, points: steps.map((s, i) => `${x(i).toFixed(1)},${y(s.log_joint).toFixed(1)}`).join(" ") }));
   steps.forEach((s, i) => {
@@ -178,11 +193,11 @@ function trace() {
     tip(dot, `${s.move}: ${s.n_clusters} clusters, log joint ${number(s.log_joint, 8)}, ${s.seconds.toFixed(2)} s`);
     svg.append(dot);
   });
-  for (const s of [steps[0], steps[steps.length - 1]]) svg.append(shape("text", { x: 62, y: y(s.log_joint) + 4, "text-anchor": "end" }, number(s.log_joint, 5)));
+  for (const s of [first, last]) svg.append(shape("text", { x: 62, y: y(s.log_joint) + 4, "text-anchor": "end" }, number(s.log_joint, 5)));
   svg.append(shape("text", { x: width / 2, y: height - 6, "text-anchor": "middle" }, "sweeps and rounds of moves"));
 }
 
-const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^[−–-]?[\d.,]+%?$/.test(cell));
+const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^([−–-]?[\d.,]+%?|–)$/.test(cell));
 
 function tableOf(id, header, rows) {
   const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) => {
