@@ -177,7 +177,7 @@ def test_a_climb_never_drops_also_where_concentrations_are_learned(kind, rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_seating_keeps_its_tables_when_its_dishes_get_their_last_names(kind, rng):
-    """Dishes are numbered by falling size and none is left out, also where tables are not those of a start."""
+    """Dishes are numbered by falling size, none is left out, and tables are no worse."""
     for _ in range(20):
         run = random_run(kind, rng, 20)
         run.weigh_by(dataclasses.replace(run.process, alpha=30.0, gamma=30.0))
