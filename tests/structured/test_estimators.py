@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mapdp import (
@@ -47,6 +48,13 @@ def test_scikit_learn_contract(estimator, check):
     """What scikit-learn calls a sample, which may be left out or come in another order, is a sequence."""
     is_about_samples = check.func.__name__ in ABOUT_SAMPLES
     check(RowByRow() if isinstance(estimator, MAPHMM) and is_about_samples else estimator)
+
+
+@pytest.mark.parametrize("name", ABOUT_SAMPLES)
+def test_a_sequence_does_not_pass_the_two_checks_that_take_each_row_for_a_sample(name):
+    """Rows of one sequence say something about each other, so they cannot be left out or change places."""
+    with pytest.raises(AssertionError, match="is not invariant when applied to a"):
+        getattr(estimator_checks, name)("MAPHMM", MAPHMM())
 
 
 def test_sequences_may_be_left_out_and_come_in_any_order(rng):

@@ -1,5 +1,6 @@
 """Plots of groups and sequences show what they say."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -53,7 +54,7 @@ def test_states_are_named_and_dates_do_not_overlap(sequence):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["state 0", "state 1"]
     ax.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
-    assert all(one.x1 < other.x0 for one, other in zip(boxes, boxes[1:], strict=False))
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
 def test_twenty_clusters_have_twenty_colours():

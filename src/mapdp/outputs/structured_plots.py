@@ -116,7 +116,7 @@ def _shorten_dates(ax: Any, places: np.ndarray) -> None:
 
 
 def transitions(model: MAPHMM, ax: Any = None) -> Any:
-    """Draw the states in a circle, and arrows to where each goes when it is left, as wide as they are probable.
+    """Draw the states in a circle, and arrows to what follows each when it is left, as wide as probable.
 
     A state is as large as the share of rows in it; below its number stands the mean length of its runs. An
     arrow has the colour of the state that is left; of up to six states it tells its probability. These are
