@@ -152,7 +152,7 @@ def transitions(model: MAPHMM, ax: Any = None) -> Any:
 
 def next_states(model: MAPHMM) -> np.ndarray:
     """Return the probability of each other state after a state that is left: (n_clusters, n_clusters)."""
-    left = model.transition_ * ~np.eye(*model.transition_.shape, dtype=bool)
+    left = model.transition_ * (1.0 - np.eye(*model.transition_.shape))
     return left[:, :-1] / left.sum(axis=1, keepdims=True)
 
 
