@@ -50,6 +50,11 @@ def test_rising_keeps_most_digits(a, x):
     assert_allclose(special.log_rising(a, x), expected, rtol=1e-13, atol=1e-15 * a + 1e-13)
 
 
+@given(st.floats(1e20, 1e290), st.floats(1, 1e7))
+def test_rising_from_a_huge_number_is_a_power_of_it(a, x):
+    assert_allclose(special.log_rising(a, x), x * np.log(a), rtol=1e-13)
+
+
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(-1e6, 1e6))
 def test_exact_sums_give_the_variance_far_from_zero(values, offset):
     values = [float(np.round(v * 8) / 8 + np.round(offset) * 1e3) for v in values]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mapdp import (
@@ -47,6 +48,13 @@ def test_scikit_learn_contract(estimator, check):
     """What scikit-learn calls a sample, which may be left out or come in another order, is a sequence."""
     is_about_samples = check.func.__name__ in ABOUT_SAMPLES
     check(RowByRow() if isinstance(estimator, MAPHMM) and is_about_samples else estimator)
+
+
+@pytest.mark.parametrize("name", ABOUT_SAMPLES)
+def test_a_sequence_does_not_pass_the_two_checks_that_take_each_row_for_a_sample(name):
+    """Rows of one sequence say something about each other, so they cannot be left out or change places."""
+    with pytest.raises(AssertionError, match="is not invariant when applied to a"):
+        getattr(estimator_checks, name)("MAPHMM", MAPHMM())
 
 
 def test_sequences_may_be_left_out_and_come_in_any_order(rng):
@@ -304,6 +312,24 @@ def error_of(call):
     return str(caught.value)
 
 
+@pytest.mark.parametrize("size", [1e-290, 1e290])
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        (HierarchicalMAPDP, ["alpha", "gamma"]),
+        (NestedMAPDP, ["alpha", "beta"]),
+        (MAPHMM, ["alpha", "gamma", "stickiness"]),
+    ],
+)
+def test_concentrations_may_be_as_extreme_as_floats_allow(kind, names, size, rng):
+    X, groups, _ = grouped_rows(rng, n=6)
+    where = {} if kind is MAPHMM else {"groups": groups}
+    model = kind(**dict.fromkeys(names, size)).fit(X, **where)
+    assert np.isfinite(model.log_joint_)
+    assert_allclose(model.predict_proba(X, **where).sum(axis=1), 1.0)
+    assert (model.n_clusters_ >= 23) == (size > 1.0)  # MAPHMM may seat one twice
+
+
 @pytest.mark.parametrize("kind", GROUPED)
 def test_bad_groups_are_named_in_a_sentence(kind):
     X = np.arange(8.0).reshape(4, 2)
@@ -311,7 +337,12 @@ def test_bad_groups_are_named_in_a_sentence(kind):
     assert "group of each of the 4 rows, got shape (3,)" in fit([0, 1, 2])
     assert "must not be missing, got nan in row 1" in fit([0.0, np.nan, 1.0, 1.0])
     assert "must not be missing, got None in row 2" in fit(["a", "b", None, "a"])
+    assert "must not be missing, got <NA> in row 3" in fit(pd.array(["a", "b", "a", None], dtype="string"))
+    assert "must not be missing, got nan in row 0" in fit(np.ma.array([1, 2, 1, 2], mask=[1, 0, 0, 0]))
     assert "whole numbers or words" in fit(np.array([1j, 1j, 1j, 1j]))
+    assert "smaller than 2^63" in fit(np.array([2**63, 0, 0, 0], dtype=np.uint64))
+    large = np.array([2**60, 2**60 + 1] * 2, dtype=object)
+    assert kind().fit(X, groups=large).groups_.tolist() == [2**60, 2**60 + 1]
     assert kind().fit(X[:1], groups=["a"]).labels_.tolist() == [0]
     assert kind().fit(X, groups=[1, 1, 1, 1]).n_clusters_ >= 1
     assert kind().fit(X, groups=[1, 2, 3, 4]).labels_.shape == (4,)
@@ -321,9 +352,13 @@ def test_bad_lengths_are_named_in_a_sentence():
     X = np.arange(8.0).reshape(4, 2)
     fit = lambda lengths: error_of(lambda: MAPHMM().fit(X, lengths=lengths))  # noqa: E731
     assert "must add up to the 4 rows of X, got 5" in fit([2, 3])
-    assert "at least 1, got [4, 0]" in fit([4, 0])
+    assert "at least 1 and at most the 4 rows of X, got 0" in fit([4, 0])
+    assert "got -3" in fit([-3, 7])
+    assert "got 4611686018427387904" in fit([2**62, 2**62, 2**62, 2**62, 4])  # their sum is 4 in 64 bits
     assert "whole numbers, got [2.0, 2.0]" in fit([2.0, 2.0])
-    assert "at least 1, got []" in fit(np.array([], dtype=int))
+    assert "whole numbers, got [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, ...]" in fit([2.0] * 1000)
+    assert "got none" in fit(np.array([], dtype=int))
+    assert MAPHMM().fit(X, lengths=np.array([1, 3], dtype=np.uint64)).states_.shape == (4,)
     assert MAPHMM().fit(X[:1]).states_.tolist() == [0]
     assert MAPHMM().fit(X, lengths=[1, 1, 1, 1]).states_.shape == (4,)
 
@@ -335,6 +370,7 @@ def test_bad_lengths_are_named_in_a_sentence():
         (HierarchicalMAPDP(gamma="auto"), "gamma must be a positive number or one of 'map'"),
         (NestedMAPDP(beta=0.0), "beta must be positive"),
         (MAPHMM(stickiness=-1.0), "stickiness must not be negative"),
+        (MAPHMM(stickiness=np.inf), "stickiness must be positive and finite, got inf"),
         (MAPHMM(alpha=1.0), "stickiness is learned along with alpha"),
         (MAPHMM(n_init=0), "n_init must be at least 1"),
         (HierarchicalMAPDP(family=Gaussian, prior="paper"), "columns are correlated"),

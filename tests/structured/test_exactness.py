@@ -1,5 +1,6 @@
 """The joints of groups and sequences, beside enumerations of all seatings and a naive implementation."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -172,6 +173,27 @@ def test_a_climb_never_drops_also_where_concentrations_are_learned(kind, rng):
     assert (np.diff(joints) >= -1e-7).all()
     assert found.log_joint >= joints[-1] - 1e-7
     assert found.run.log_joint() == found.run.log_joint_anew()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seating_keeps_its_tables_when_its_dishes_get_their_last_names(kind, rng):
+    """Dishes are numbered by falling size, none is left out, and tables are no worse."""
+    for _ in range(20):
+        run = random_run(kind, rng, 20)
+        run.weigh_by(dataclasses.replace(run.process, alpha=30.0, gamma=30.0))
+        for _ in range(3):
+            run.visit(np.arange(20, dtype=np.int32))
+        found = run.finished(converged=True)
+        sizes = np.bincount(found.labels)
+        assert (np.diff(sizes) <= 0).all()
+        assert sizes[-1] > 0
+        assert found.log_joint >= run.log_joint() - 1e-9
+        assert found.log_joint == found.run.log_joint_anew()
+        other = run.with_labels(found.labels)
+        other.sit_as(run)
+        assert_allclose(other.log_joint_anew(), run.log_joint(), rtol=1e-12)
+        assert (other.franchise.customers == recounted(other)).all()
+        assert (other.franchise.served == other.franchise.tables.sum(axis=0)).all()
 
 
 def test_tables_of_known_dishes_are_the_best_of_all_seatings(rng):

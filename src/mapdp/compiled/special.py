@@ -160,10 +160,10 @@ def log_rising(a, x):
     adds are taken off again as the logarithm of one ratio.
     """
     b = a + x
-    over = a * (a + 1.0) / (b * (b + 1.0))  # pair by pair: more at once would overflow at 1e77
-    over *= (a + 2.0) * (a + 3.0) / ((b + 2.0) * (b + 3.0))
-    over *= (a + 4.0) * (a + 5.0) / ((b + 4.0) * (b + 5.0))
-    over *= (a + 6.0) * (a + 7.0) / ((b + 6.0) * (b + 7.0))
+    over = (a / b) * ((a + 1.0) / (b + 1.0))  # products of a would overflow where an alpha is huge
+    over *= ((a + 2.0) / (b + 2.0)) * ((a + 3.0) / (b + 3.0))
+    over *= ((a + 4.0) / (b + 4.0)) * ((a + 5.0) / (b + 5.0))
+    over *= ((a + 6.0) / (b + 6.0)) * ((a + 7.0) / (b + 7.0))
     a8, b8 = a + 8.0, b + 8.0
     body = (a8 - 0.5) * log_one_plus(x / a8) + x * log(b8) - x
     return body + (stirling(b8) - stirling(a8)) + log(over)

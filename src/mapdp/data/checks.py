@@ -51,6 +51,12 @@ def discount(number: object) -> float:
     return float(number)  # type: ignore[arg-type]
 
 
+def stickiness(number: object) -> float:
+    """Return `number` as a float, or say that it must be 0 or positive and finite."""
+    value = not_negative("stickiness", number)
+    return positive("stickiness", number, "0 is for none; try 10.0.") if value > 0.0 else value
+
+
 def truth(name: str, value: object) -> bool:
     """Return `value`, or say that it must be True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -129,7 +129,7 @@ class MAPHMM(StructuredMixture):
                     'Hint: give both, or leave alpha at "map".'
                 )
         else:
-            checks.not_negative("stickiness", self.stickiness)
+            checks.stickiness(self.stickiness)
 
     def fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
         """Find the most probable states of the rows of X.

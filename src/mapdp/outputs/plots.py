@@ -231,7 +231,8 @@ def _similarity(source: Any) -> np.ndarray:
 
 
 def _colours(model: MAPDP) -> np.ndarray:
-    """Return a colour for each cluster."""
+    """Return a colour for each cluster: ten strong ones, then ten pale ones, then the same again."""
     from matplotlib import colormaps
 
-    return colormaps["tab10"](np.arange(model.n_clusters_) % 10)
+    k = np.arange(model.n_clusters_)
+    return colormaps["tab20"](2 * (k % 10) + (k // 10) % 2)

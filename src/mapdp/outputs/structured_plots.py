@@ -8,7 +8,11 @@ from mapdp.estimators.hidden_markov import MAPHMM
 from mapdp.estimators.hierarchical import HierarchicalMAPDP
 from mapdp.outputs.plots import _axes, _colours
 
-_LEAST = 0.01  # probability of a transition that is drawn
+_LEAST = 0.1  # probability of a next state, of one that is left, that is drawn
+_FEW = 6  # states whose arrows have room for numbers
+_MOST_NAMED = 20  # states that a legend names: as many as there are colours
+_BEND = 0.15  # of an arrow, so that there is room for the one in the other direction
+_NEAR = 0.35  # how far along an arrow its number stands: in the middle they would meet
 
 
 def proportions(model: HierarchicalMAPDP, ax: Any = None) -> Any:
@@ -87,13 +91,36 @@ def states(model: MAPHMM, series: Any, times: Any = None, ax: Any = None) -> Any
     for begin, end in zip(begins, ends, strict=True):
         ax.axvspan(places[begin], places[end], ymax=0.06, color=colours[model.labels_[begin]], linewidth=0)
     ax.set(xlabel="row" if times is None else "")
+    _name_states(ax, colours)
+    _shorten_dates(ax, places)
     return ax
 
 
-def transitions(model: MAPHMM, ax: Any = None) -> Any:
-    """Draw the states in a circle, and an arrow for each transition, as wide as it is probable.
+def _name_states(ax: Any, colours: np.ndarray) -> None:
+    """Say above the axes which colour is which state."""
+    from matplotlib.patches import Patch
 
-    A state is as large as the share of rows in it; below its number stands the mean length of its runs.
+    if len(colours) <= _MOST_NAMED:
+        names = [Patch(color=colour, label=f"state {k}") for k, colour in enumerate(colours)]
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 6, "frameon": False}
+        ax.legend(handles=names, handlelength=1.0, handletextpad=0.4, columnspacing=1.0, **place)
+
+
+def _shorten_dates(ax: Any, places: np.ndarray) -> None:
+    """Write dates so that they do not run into each other."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    if places.dtype.kind == "M":
+        ax.xaxis.set_major_locator(AutoDateLocator())
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(ax.xaxis.get_major_locator()))
+
+
+def transitions(model: MAPHMM, ax: Any = None) -> Any:
+    """Draw the states in a circle, and arrows to what follows each when it is left, as wide as probable.
+
+    A state is as large as the share of rows in it; below its number stands the mean length of its runs. An
+    arrow has the colour of the state that is left; of up to six states it tells its probability. These are
+    posterior means: a state that was never left would go where others go, or to a new one.
     Parameters and return value are those of `proportions`.
 
     Examples
@@ -101,24 +128,43 @@ def transitions(model: MAPHMM, ax: Any = None) -> Any:
     >>> from mapdp import MAPHMM, plots
     >>> x = np.repeat([0.0, 5.0, 0.0], 30) + np.random.default_rng(0).normal(size=90)
     >>> ax = plots.transitions(MAPHMM().fit(x[:, None]))
-    >>> [text.get_text().split()[0] for text in ax.texts if text.get_text()]
-    ['0', '1']
+    >>> [text.get_text().split() for text in ax.texts][-2:]
+    [['0', '30'], ['1', '30']]
     """
-    ax, n = _axes(ax), model.n_clusters_
+    ax, n, shares = _axes(ax), model.n_clusters_, next_states(model)
     angles = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     where = np.column_stack([np.cos(angles), np.sin(angles)]) * (n > 1)
-    for j, k in np.argwhere(model.transition_[:, :n] > _LEAST):
-        if j != k:
-            _arrow(ax, where[j], where[k], float(model.transition_[j, k]))
-    sizes = 400 + 3000 * model.cluster_sizes_ / model.cluster_sizes_.sum()
-    ax.scatter(*where.T, s=sizes, color=_colours(model), zorder=2)  # type: ignore[arg-type]
+    areas = 400 + 3000 * model.cluster_sizes_ / model.cluster_sizes_.sum()
+    radii, colours = np.sqrt(areas / np.pi), _colours(model)  # type: ignore[arg-type]
+    ax.scatter(*where.T, s=areas, color=colours, zorder=2, clip_on=False)
+    for j, k in np.argwhere(shares > _LEAST):
+        style = {"shrinkA": radii[j] + 1.0, "shrinkB": radii[k] + 2.0, "color": colours[j]}
+        _arrow(ax, where[j], where[k], float(shares[j, k]), style)
+        if n <= _FEW:
+            _tell(ax, where[j], where[k], float(shares[j, k]))
     for k in range(n):
         ax.text(*where[k], f"{k}\n{model.durations_[k]:.3g}", ha="center", va="center", fontsize=8)
-    ax.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal", xticks=[], yticks=[])
+    ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel("below a state: its mean run,\narrows: next states", fontsize=8)
     return ax
 
 
-def _arrow(ax: Any, start: np.ndarray, end: np.ndarray, chance: float) -> None:
-    """Draw an arrow that leaves room for the one in the other direction."""
-    style = {"arrowstyle": "-|>", "connectionstyle": "arc3,rad=0.15", "shrinkA": 18, "shrinkB": 18}
-    ax.annotate("", end, start, arrowprops={**style, "linewidth": 0.5 + 6.0 * chance, "color": "0.5"})
+def next_states(model: MAPHMM) -> np.ndarray:
+    """Return the probability of each other state after a state that is left: (n_clusters, n_clusters)."""
+    left = model.transition_ * (1.0 - np.eye(*model.transition_.shape))
+    return left[:, :-1] / left.sum(axis=1, keepdims=True)
+
+
+def _arrow(ax: Any, start: np.ndarray, end: np.ndarray, share: float, style: dict[str, Any]) -> None:
+    line = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={_BEND}", "linewidth": 0.5 + 4.0 * share}
+    ax.annotate("", end, start, arrowprops={**line, **style})
+
+
+def _tell(ax: Any, start: np.ndarray, end: np.ndarray, share: float) -> None:
+    """Write a probability on an arrow."""
+    across = (end - start)[::-1] * [1.0, -1.0]
+    bend, t = (start + end) / 2 + _BEND * across, _NEAR
+    place = (1 - t) ** 2 * start + 2 * t * (1 - t) * bend + t**2 * end
+    box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+    ax.text(*place, f"{share:.0%}", ha="center", va="center", fontsize=8, bbox=box)

@@ -125,7 +125,8 @@ class HierarchicalProcess:
         served = np.append(counts.n_dish_tables, self.gamma) / (counts.tables.sum() + self.gamma)
         customers = np.pad(counts.customers, ((0, 1), (0, 1))).astype(np.float64)
         weights = customers + self.alpha * served
-        return np.log(weights / weights.sum(axis=1, keepdims=True))
+        with np.errstate(divide="ignore"):  # the chance of a new one may be too small for a float
+            return np.log(weights / weights.sum(axis=1, keepdims=True))
 
     def learned(
         self, counts: Counts, alpha_prior: AlphaPrior | None, gamma_prior: AlphaPrior | None

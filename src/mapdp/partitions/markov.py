@@ -62,7 +62,7 @@ class MarkovProcess(HierarchicalProcess):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.not_negative("stickiness", self.stickiness)
+        checks.stickiness(self.stickiness)
 
     def log_prior_of_states(
         self, states: object, is_first: object, tables: object, is_own: object
@@ -105,7 +105,8 @@ class MarkovProcess(HierarchicalProcess):
         weights = np.zeros((len(counts.customers) + 1, n_states + 1)) + self.alpha * served
         weights[:-1, :-1] += counts.customers
         weights[1:] += self.stickiness * np.eye(n_states + 1)
-        return np.log(weights / weights.sum(axis=1, keepdims=True))
+        with np.errstate(divide="ignore"):  # the chance of a new one may be too small for a float
+            return np.log(weights / weights.sum(axis=1, keepdims=True))
 
     def learned(
         self, counts: Counts, alpha_prior: AlphaPrior | None, gamma_prior: AlphaPrior | None

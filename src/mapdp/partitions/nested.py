@@ -7,6 +7,7 @@ cluster choose theirs in a Dirichlet process with `beta`, which no other cluster
 import dataclasses
 
 import numpy as np
+from scipy.special import gammaln
 
 from mapdp.data import checks
 from mapdp.partitions.concentration import AlphaPrior
@@ -41,11 +42,17 @@ class NestedProcess:
 
     def log_prior(self, group_labels: object, groups: object, labels: object) -> float:
         """Return the log probability that groups and rows are in these clusters."""
-        clusters = np.asarray(group_labels)
-        total = DirichletProcess(self.alpha).log_eppf(_sizes(clusters))
-        of_rows, rows = clusters[np.asarray(groups)], np.asarray(labels)
+        clusters, rows = np.asarray(group_labels), np.asarray(labels).astype(np.int64)
+        of_rows = clusters[np.asarray(groups)]
+        sizes = _sizes(of_rows * (rows.max() + 1) + rows)
+        return self.log_prior_of(_sizes(clusters), _sizes(of_rows), sizes)
+
+    def log_prior_of(self, n_groups: np.ndarray, n_rows: np.ndarray, sizes: np.ndarray) -> float:
+        """Return the same from groups and rows in each cluster of groups, and sizes of clusters of rows."""
         within = DirichletProcess(self.beta)
-        return float(total + sum(within.log_eppf(_sizes(rows[of_rows == c])) for c in np.unique(of_rows)))
+        log_weight = len(sizes) * np.log(self.beta) + gammaln(sizes).sum()
+        log_totals = sum(within.log_total(n) for n in n_rows.tolist())
+        return float(DirichletProcess(self.alpha).log_eppf(n_groups) + log_weight - log_totals)
 
     def learned(
         self,

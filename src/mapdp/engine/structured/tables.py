@@ -12,7 +12,7 @@ import numpy as np
 
 from mapdp.compiled.jit import inlined, kernel
 from mapdp.compiled.special import log, log_rising
-from mapdp.engine.score import MARGIN
+from mapdp.engine.score import MARGIN, beats
 from mapdp.partitions.hierarchical import Counts, HierarchicalProcess
 from mapdp.partitions.markov import MarkovProcess, restaurants
 
@@ -97,13 +97,13 @@ def best_seat(r, home, k, franchise):
         size = float(n - franchise.tables[r, k] - franchise.own[r, k] + 1)
         if size >= weight:
             how, weight = JOINED, size
-    return how, weight / _total(r, home, franchise)
+    return how, weight / _total(home, franchise.totals[r], franchise)
 
 
 @inlined
-def _total(r, home, franchise):
+def _total(home, n, franchise):
     weights = franchise.weights
-    return weights[_ALPHA] + (weights[_STICKINESS] if home >= 0 else 0.0) + franchise.totals[r]
+    return weights[_ALPHA] + (weights[_STICKINESS] if home >= 0 else 0.0) + n
 
 
 @inlined
@@ -117,12 +117,12 @@ def best_leave(r, home, k, franchise):
     if n_tables > 1 or n == 1:
         if franchise.tables[r, k] > 0:
             dish = float(served - 1) if served > 1 else weights[_GAMMA]
-            lost = weights[_ALPHA] * dish / (weights[_GAMMA] + franchise.n_tables[0] - 1.0)
+            lost = weights[_ALPHA] * dish / (weights[_GAMMA] + (franchise.n_tables[0] - 1))
             if lost < weight:
                 how, weight = SHARED, lost
         if franchise.own[r, k] > 0 and weights[_STICKINESS] < weight:
             how, weight = OWN, weights[_STICKINESS]
-    return how, weight / (_total(r, home, franchise) - 1.0)
+    return how, weight / _total(home, franchise.totals[r] - 1, franchise)  # 1 may dwarf the weights
 
 
 @inlined
@@ -190,9 +190,9 @@ def _flip(first, stop, k, franchise):
             log_split += log_rising(1.0, float(size - 1))
             n_less += n_shared - 1
             log_joined += log_rising(float(size), float(n_shared - 1))
-    if n_more > 0 and _log_of_tables(n_more, franchise.served[k], franchise) > log_split + MARGIN:
+    if n_more > 0 and beats(_log_of_tables(n_more, franchise.served[k], franchise), log_split):
         return _set_tables(first, stop, k, 1, n_more, franchise)
-    if n_less > 0 and log_joined > MARGIN - _log_of_tables(-n_less, franchise.served[k], franchise):
+    if n_less > 0 and beats(log_joined, -_log_of_tables(-n_less, franchise.served[k], franchise)):
         return _set_tables(first, stop, k, 0, -n_less, franchise)
     return 0
 
@@ -216,12 +216,12 @@ def _settle_home(k, franchise):
     others, total = franchise.served[k] - n_shared, franchise.n_tables[0] - n_shared
     if n == 0 or others == 0:
         return 0
-    best = _log_at_home(n, n_shared, n_own, others, total, franchise) + MARGIN
+    best = _log_at_home(n, n_shared, n_own, others, total, franchise)
     chosen = -1
     for option in range(4):
         many, is_own = 1 if option < 2 else n, option % 2
         value = _log_at_home(n, many * (1 - is_own), many * is_own, others, total, franchise)
-        if value > best:
+        if beats(value, best):
             best, chosen = value, option
     if chosen < 0:
         return 0

@@ -1,7 +1,7 @@
 """Climbs of a franchise: rows change table and dish, tables change dish, dishes merge and split."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mapdp.engine.structured.franchise import franchise_sweep
 from mapdp.engine.structured.tables import grown_franchise, seated_franchise, settle_tables, weights_of
 from mapdp.partitions.concentration import AlphaPrior
 from mapdp.partitions.hierarchical import Counts
+from mapdp.partitions.markov import START
 from mapdp.search.structured import moves
 from mapdp.search.structured.run import Move, StructuredRun, Task
 
@@ -59,6 +60,23 @@ class FranchiseRun(StructuredRun):
         """Go on with the seating of another run."""
         super().take(other)
         self.franchise = other.franchise
+
+    def renamed(self, labels: np.ndarray) -> Self:
+        """Return the same dishes under other names; tables stay where no better ones follow from dishes."""
+        other = self.with_labels(labels)
+        if beats(self.log_joint(), other.log_joint()):
+            other.sit_as(self)
+        return other
+
+    def sit_as(self, other: Self) -> None:
+        """Take over the tables of a run with the same dishes under other names."""
+        dishes = other.labels[np.unique(self.labels, return_index=True)[1]]  # in our order
+        n_dishes, mine, theirs = len(dishes), self.franchise, other.franchise
+        places = np.append(START, dishes + 1) if mine.is_sequence else np.arange(len(mine.totals))
+        for ours, one in ((mine.tables, theirs.tables), (mine.own, theirs.own)):
+            ours[: len(places), :n_dishes] = one[np.ix_(places, dishes)]
+        mine.served[:n_dishes], mine.n_tables[0] = theirs.served[dishes], theirs.n_tables[0]
+        self.forget()
 
     def grow(self) -> None:
         """Make room for more dishes."""

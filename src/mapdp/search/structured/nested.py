@@ -89,8 +89,10 @@ class NestedRun(StructuredRun):
 
     def log_prior(self) -> float:
         """Return the log probability of both partitions, with the density of learned concentrations."""
-        groups = self.task.places
-        total = self.process.log_prior(self.group_labels, groups, self.labels)
+        n_groups = np.bincount(self.group_labels)
+        n_rows = np.bincount(self.group_labels, np.bincount(self.task.places))[n_groups > 0]
+        sizes = self.state.sizes[self.state.sizes > 0]
+        total = self.process.log_prior_of(n_groups[n_groups > 0], n_rows, sizes)
         return total + self.log_hyperprior(self.process)
 
     def log_hyperprior(self, process: Any) -> float:

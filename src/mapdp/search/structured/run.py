@@ -94,6 +94,10 @@ class StructuredRun:
         """Return another run with these labels, under the process as it is now."""
         return self._sharing(type(self)(self.task, labels, self.process))
 
+    def renamed(self, labels: np.ndarray) -> Self:
+        """Return the same seating under other names of the clusters, with none between them left out."""
+        return self.with_labels(labels)
+
     def _sharing(self, other: Self) -> Self:
         other._joints = self._joints
         return other
@@ -201,9 +205,7 @@ class StructuredRun:
 
     def finished(self, converged: bool) -> Seating:
         """Number clusters by falling size and rebuild statistics from the rows."""
-        final = self.with_labels(by_falling_size(compact(self.labels), self.task.X))
-        if final.log_joint() < self.log_joint() - rounding(self.log_joint()):
-            final = self  # its tables are better than those that follow from labels alone
+        final = self.renamed(by_falling_size(compact(self.labels), self.task.X))
         return Seating(final.labels.copy(), self.process, final.log_joint(), converged, self.trace, final)
 
 
