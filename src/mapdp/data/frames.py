@@ -56,6 +56,8 @@ def joined(tables: Sequence[Any]) -> Any:
     """Return the rows of several tables of the same sort as one table."""
     for one in tables:
         check_dense(one)
+    if len(tables) == 1:
+        return tables[0]
     if all(isinstance(nw.from_native(one, pass_through=True), nw.DataFrame) for one in tables):
         return nw.to_native(nw.concat([nw.from_native(one) for one in tables]))
     return np.concatenate([np.asarray(without_mask(one)) for one in tables])
