@@ -5,7 +5,6 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from mapdp.data.blocks import TableBlocks
 from mapdp.data.filled_blocks import BlockFills, FilledBlocks
@@ -18,7 +17,7 @@ from mapdp.estimators.checkpoint import Checkpoint, check_place
 from mapdp.estimators.filled_gaps import FilledCells, vary_together
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.mixture import Mixture
-from mapdp.estimators.settings import Settings, generator
+from mapdp.estimators.settings import Settings, generator, silent_copy
 from mapdp.families.slots import fill_slots, slots_of
 from mapdp.partitions.concentration import make_prior, most_probable_alpha
 from mapdp.partitions.process import PitmanYor, Process
@@ -62,7 +61,7 @@ def fit_in_blocks(estimator: Any, blocks: TableBlocks, budget: Budget, checkpoin
 def _for_sample(estimator: Any) -> Any:
     """Return the estimator of the sample, which may take half of the time."""
     seconds = None if estimator.seconds is None else 0.5 * estimator.seconds
-    return clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
+    return silent_copy(estimator, seconds=seconds)
 
 
 def _sample(blocks: TableBlocks, look: FirstLook, settings: Settings) -> Any:
