@@ -86,7 +86,12 @@ def _check_names(X: Any) -> None:
         return
     is_arrow = library == "pyarrow" and hasattr(X, "column_names")
     names = X.column_names if is_arrow else getattr(X, "columns", None)
-    counted = collections.Counter(list(names)) if isinstance(names, Iterable) else {}
+    check_names(names if isinstance(names, Iterable) else ())
+
+
+def check_names(names: Iterable[object]) -> None:
+    """Raise where two columns have the same name."""
+    counted = collections.Counter(list(names))
     twice = [name for name, n in counted.items() if n > 1]
     if twice:
         raise ValueError(f"columns must have different names, got {twice[0]!r} twice. Hint: rename one.")
