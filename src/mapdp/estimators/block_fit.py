@@ -24,7 +24,9 @@ from mapdp.partitions.process import PitmanYor, Process
 from mapdp.search.block_splits import SplitProposer
 from mapdp.search.in_blocks import BlockSearch
 
-SAMPLE = 100_000  # rows that are searched in memory first; all rows then join their clusters
+SAMPLE = 100_000  # rows, or more, that are searched in memory first; all rows then join their clusters
+_CELLS = 4_000_000  # that these may hold where columns are few
+_MOST = 1_000_000  # rows, however few columns there are
 
 
 class BlockFit(NamedTuple):
@@ -67,8 +69,13 @@ def _for_sample(estimator: Any) -> Any:
 def _sample(blocks: TableBlocks, look: FirstLook, settings: Settings) -> Any:
     """Return random rows, and those that show what a column can hold."""
     n_rows, rng = blocks.n_rows, np.random.default_rng(_seed(settings))
-    some = rng.choice(n_rows, min(SAMPLE, n_rows), replace=False, shuffle=False)
+    some = rng.choice(n_rows, min(sample_size(len(look.n_missing)), n_rows), replace=False, shuffle=False)
     return blocks.rows(np.union1d(some, look.rows))
+
+
+def sample_size(n_columns: int) -> int:
+    """Return how many rows are searched in memory first: more of them show smaller clusters."""
+    return max(SAMPLE, min(_MOST, _CELLS // n_columns))
 
 
 def _seed(settings: Settings) -> int:
