@@ -310,7 +310,7 @@ class TestBadInput:
             MAPDP().fit(table)
 
     def test_what_is_no_table_in_blocks(self):
-        with pytest.raises(TypeError, match="must be a matrix with rows, a Dataset or a Dask collection, got list"):
+        with pytest.raises(TypeError, match="a matrix with rows, a Dataset or a Dask collection, got list"):
             mapdp.in_blocks([[1.0]])
         with pytest.raises(ValueError, match="rows"):
             mapdp.in_blocks(np.zeros((3, 2)), rows=0)
