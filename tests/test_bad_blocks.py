@@ -1,6 +1,7 @@
 """Tables in blocks that cannot be fitted: one sentence, the same from Python and from the command line."""
 
 import gzip
+import json
 import os
 
 import dask
@@ -13,6 +14,8 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+import safetensors
+import safetensors.numpy
 
 import mapdp
 from mapdp import MAPDP
@@ -187,6 +190,50 @@ def test_a_block_of_words_among_blocks_of_numbers():
     table = dask.dataframe.from_delayed(parts, meta=rows().to_pandas(), verify_meta=False)
     with pytest.raises(ValueError, match="block 1 has words in column 'y' where block 0 has numbers"):
         MAPDP().fit(table)
+
+
+def test_a_table_without_rows_and_columns_of_one_name():
+    with pytest.raises(TypeError, match=r"a matrix with rows, .* got ndarray of shape \(0, 2\)"):
+        mapdp.in_blocks(np.zeros((0, 2)))
+    twice = pa.dataset.dataset(pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"]))
+    with pytest.raises(ValueError, match="columns must have different names, got 'a' twice"):
+        MAPDP().fit(twice)
+
+
+def without(name):
+    return lambda tensors, known: (tensors.pop(name, None), known.pop(name, None))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *map(without, ("labels", "sizes", "log_joint", "slots.0", "progress", "refused", "log_units")),
+        lambda _, known: known["progress"].append(1),
+        lambda tensors, _: tensors.update(labels=tensors["labels"][:-1]),
+        lambda tensors, _: tensors.update(labels=tensors["labels"] + 7),
+        lambda tensors, _: tensors.update(labels=tensors["labels"].astype(float)),
+        lambda tensors, _: tensors.update({"slots.1": tensors["slots.1"][..., :-1]}),
+    ],
+)
+def test_a_checkpoint_that_is_not_all_there(change, tmp_path):
+    X, path = np.arange(40.0).reshape(20, 2), tmp_path / "kept"
+    MAPDP().fit(mapdp.in_blocks(X, rows=8), checkpoint=path)
+    with safetensors.safe_open(path, framework="numpy") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        known = json.loads(file.metadata()["mapdp"])
+    change(tensors, known)
+    tensors = {name: np.ascontiguousarray(one) for name, one in tensors.items()}
+    safetensors.numpy.save_file(tensors, path, {"mapdp": json.dumps(known)})
+    with pytest.raises(ValueError, match=r"is not a checkpoint that can be read: .* Hint: delete it"):
+        MAPDP().fit(mapdp.in_blocks(X, rows=8), checkpoint=path)
+
+
+def test_the_checkpoint_of_another_version(tmp_path, monkeypatch):
+    X, path = np.arange(40.0).reshape(20, 2), tmp_path / "kept"
+    MAPDP().fit(mapdp.in_blocks(X, rows=8), checkpoint=path)
+    monkeypatch.setattr("mapdp.estimators.checkpoint.version", lambda _: "0.1")
+    with pytest.raises(ValueError, match="parameters or version were others"):
+        MAPDP().fit(mapdp.in_blocks(X, rows=8), checkpoint=path)
 
 
 def test_a_checkpoint_that_is_a_folder(tmp_path):

@@ -119,7 +119,7 @@ def test_the_joint_is_that_of_the_search_in_memory():
 
 
 def test_clusters_that_the_sample_did_not_show_are_found(monkeypatch):
-    monkeypatch.setattr("mapdp.estimators.block_fit.SAMPLE", 300)
+    monkeypatch.setattr(block_fit, "sample_size", lambda n_columns: 300)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(20_000, 2))
     X[19_970:] = rng.normal([12.0, -9.0], 0.3, size=(30, 2))
@@ -128,6 +128,17 @@ def test_clusters_that_the_sample_did_not_show_are_found(monkeypatch):
     model = MAPDP().fit(mapdp.in_blocks(X, rows=4000))
     assert len(set(model.labels_[19_970:].tolist())) == 1
     assert np.count_nonzero(model.labels_ == model.labels_[19_999]) < 60
+
+
+def test_few_columns_have_a_larger_sample():
+    assert [block_fit.sample_size(n) for n in (1, 4, 10, 40, 41, 500)] == [
+        1_000_000,
+        1_000_000,
+        400_000,
+        100_000,
+        100_000,
+        100_000,
+    ]
 
 
 def test_rows_that_are_shown_hold_every_level_gap_and_extreme():
@@ -299,7 +310,7 @@ class TestBadInput:
             MAPDP().fit(table)
 
     def test_what_is_no_table_in_blocks(self):
-        with pytest.raises(TypeError, match="must be a matrix, a Dataset or a Dask collection, got list"):
+        with pytest.raises(TypeError, match="a matrix with rows, a Dataset or a Dask collection, got list"):
             mapdp.in_blocks([[1.0]])
         with pytest.raises(ValueError, match="rows"):
             mapdp.in_blocks(np.zeros((3, 2)), rows=0)
@@ -314,6 +325,6 @@ def test_gaps_that_the_sample_does_not_show(tmp_path, monkeypatch):
     frame = pandas.DataFrame({"a": a, "b": a + rng.normal(0.0, 0.3, 4000), "word": words})
     frame.loc[::7, ["a", "b"]] = np.nan
     frame.loc[[3001, 3105, 3503], "a"] = np.nan
-    monkeypatch.setattr(block_fit, "SAMPLE", 1000)
+    monkeypatch.setattr(block_fit, "sample_size", lambda n_columns: 1000)
     model = MAPDP().fit(dataset_of(frame, tmp_path))
     assert model.log_joint_ == pytest.approx(model.log_joint_of(frame, model.labels_), rel=1e-9)

@@ -69,6 +69,15 @@ def test_a_learned_alpha_under_a_discount(draw):
     assert_allclose(model.alpha_, mode, rtol=1e-4)
 
 
+def test_a_grid_of_alphas_goes_on_from_what_the_prior_was_learned_with():
+    """A learned prior hands clusters on where there are more rows than it is learned from."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(3, size=2100)
+    model = MAPDP(discount=0.5).fit(rng.normal(9.0 * z[:, None], size=(2100, 1)))
+    assert_allclose(model.cluster_sizes_, np.sort(np.bincount(z))[::-1])
+    assert model.alpha_ in ALPHAS
+
+
 def test_nll_finds_what_a_fit_at_every_alpha_would(draw):
     """Handing labels on must not be worse than starting anew at each alpha of the grid."""
     model = MAPDP("nll", family=CRP_PRIOR).fit(draw.X)

@@ -150,7 +150,42 @@ def test_frames_with_words_and_gaps_are_followed():
     assert adjusted_rand_score(z, model.labels_) > 0.95
 
 
+def test_where_all_earlier_rows_have_faded_the_batch_is_all_there_is():
+    model = fed(5)[0]
+    X, z = batch(600, np.random.default_rng(7))
+    model.partial_fit(X, half_life=1.0)
+    assert adjusted_rand_score(z, model.labels_) == 1.0
+    assert model.cluster_sizes_.tolist() == np.bincount(model.labels_).tolist()
+    assert model.log_joint_ == pytest.approx(model.log_joint_of(X, model.labels_), rel=1e-9)
+
+
+def test_a_stream_can_be_saved_after_a_batch_of_fewer_rows_than_clusters(tmp_path):
+    model = fed(5)[0].partial_fit([[0.1, 0.1]])
+    mapdp.save(model, tmp_path / "kept.mapdp")
+    loaded = mapdp.load(tmp_path / "kept.mapdp")
+    np.testing.assert_array_equal(loaded.predict_proba(CENTRES), model.predict_proba(CENTRES))
+    assert loaded.labels_.shape == (1,)
+
+
 class TestBadInput:
+    @pytest.mark.parametrize("has_gap", [False, True])
+    def test_a_refused_batch_leaves_the_stream_as_it_was(self, has_gap):
+        model, untouched = fed(10)[0], fed(10)[0]
+        odd = np.array([[np.nan if has_gap else 0.0, 0.0], [1.0, 1e200]])
+        with pytest.raises(ValueError, match=r"X has 1e\+200, too large .* Hint: leave such cells empty"):
+            model.partial_fit(odd)
+        odd[1, 1] = 1.0
+        model.partial_fit(odd)
+        untouched.partial_fit(odd)
+        assert model.n_rows_seen_ == 10_002
+        assert model.log_joint_ == untouched.log_joint_
+
+    def test_what_is_no_batch(self):
+        with pytest.raises(TypeError, match="a batch that is in memory, got ArrayBlocks"):
+            MAPDP().partial_fit(mapdp.in_blocks(np.ones((5, 2)), rows=2))
+        with pytest.raises(ValueError, match="X must be a table"):
+            MAPDP().partial_fit("abc")
+
     def test_other_columns(self):
         model = MAPDP().partial_fit(np.zeros((5, 2)) + np.arange(5)[:, None])
         with pytest.raises(ValueError, match="3 features"):

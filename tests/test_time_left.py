@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
+from mapdp import MAPDP, in_blocks
 from mapdp.cli import show
 from mapdp.cli.time_left import seconds_left
+from mapdp.cli.watched_blocks import WatchedBlocks
 from mapdp.engine.trace import Step
 
 
@@ -40,3 +43,22 @@ def test_progress_says_what_is_left_of_a_climb():
         for at, joint in ((0.0, -1e6), (5.0, -1e5), (10.0, -1e4)):
             line.step(Step("sweep", 1, 3, 7, 0, joint, 100.0 * climb + at, climb))
     assert ["about 35 s left" in text for text in said] == [False, False, True] * 2
+
+
+def test_a_pass_over_blocks_shows_rows_per_second_and_the_time_left():
+    shown = show.Pass(3, 4000, 0.0).shown(1000, 2.0)
+    assert shown == "pass 3 #####............... 1,000 of 4,000 rows, 500 rows/s, about 6 s left of it"
+    assert show.Pass(3, 4000, 0.0).shown(4000, 8.0).endswith("500 rows/s")
+
+
+def test_every_pass_of_a_fit_in_blocks_is_watched(monkeypatch, rng):
+    line, said = show.ProgressLine(quiet=True), []
+    monkeypatch.setattr(line, "say", said.append)
+    X = rng.normal(size=(90, 2)) + 9.0 * (np.arange(90) % 3)[:, None]
+    model = MAPDP(callback=line.step).fit(WatchedBlocks(in_blocks(X, rows=40), line))
+    np.testing.assert_array_equal(model.labels_, MAPDP().fit(in_blocks(X, rows=40)).labels_)
+    passes = [text for text in said if text.startswith("pass")]
+    assert [text.split(" of ")[0].split()[-1] for text in passes[:3]] == ["40", "80", "90"]
+    assert passes[-1].startswith(f"pass {len(passes) // 3} {'#' * 20} 90 of 90 rows, ")
+    assert f"3 clusters, log joint {model.log_joint_:,.1f}" in passes[-1]
+    assert "searching a sample of 90 rows" in said

@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 
 from mapdp.cli import job, show, targets
 from mapdp.cli.files import TroubleError
+from mapdp.cli.watched_blocks import WatchedBlocks
 from mapdp.data.blocks import TableBlocks
 from mapdp.data.writing import appearing_together, left_behind, write_new
 from mapdp.estimators.map_dp import MAPDP
@@ -57,7 +58,8 @@ class BlockJob(NamedTuple):
     def fitted(self, model: MAPDP, progress: show.ProgressLine) -> job.FitOutcome:
         """Fit; Ctrl-C ends the search with the best partition so far, and its checkpoint stays."""
         size = f"{self.blocks.n_rows:,} rows in {len(self.blocks.sizes):,} blocks"
-        search = functools.partial(model.fit, self.blocks, checkpoint=self.checkpoint)
+        rows = WatchedBlocks(self.blocks, progress)
+        search = functools.partial(model.fit, rows, checkpoint=self.checkpoint)
         with self._is_kept():
             return job.watched(model, progress, search, begin=size, end="writing labels")
 

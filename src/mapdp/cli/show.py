@@ -4,7 +4,7 @@ import dataclasses
 import json
 import pathlib
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,7 +19,24 @@ from mapdp.outputs.summary import Summary
 
 _FEATURES = 3  # columns that a cluster is introduced by
 _EVERY = 10.0  # seconds between two lines where nobody watches
+_BAR = 20  # signs that show how far a pass has come
 _CLUSTERS = 20  # that are shown; the report has all
+
+
+class Pass(NamedTuple):
+    """A pass over all rows of a table in blocks."""
+
+    number: int
+    n_rows: int
+    began: float
+
+    def shown(self, n_done: int, seconds: float) -> str:
+        """Return a bar, the rows per second, and about how long the pass will still take."""
+        n_signs, speed = _BAR * n_done // self.n_rows, n_done / max(seconds, 1e-9)
+        bar = "#" * n_signs + "." * (_BAR - n_signs)
+        left = (self.n_rows - n_done) / speed
+        about = f", about {left:.0f} s left of it" if n_done < self.n_rows else ""
+        return f"pass {self.number} {bar} {n_done:,} of {self.n_rows:,} rows, {speed:,.0f} rows/s{about}"
 
 
 class ProgressLine:
@@ -31,6 +48,7 @@ class ProgressLine:
         self._seconds = seconds  # that the fit may take
         self._began = self._said = time.perf_counter()
         self._climb: list[Step] = []  # of the climb under way
+        self._last_step, self._pass = "", Pass(0, 0, 0.0)
 
     def __enter__(self) -> "ProgressLine":
         self._status = self._console.status("reading")
@@ -56,10 +74,21 @@ class ProgressLine:
         first = self._climb[0]
         spent, gained = step.seconds - first.seconds, step.log_joint - first.log_joint
         rate = f", {gained / spent:,.0f} nats/s" if spent > 0.0 else ""
-        self.say(
+        self._last_step = (
             f"climb {step.climb + 1}, {step.move}: {counted(step.n_clusters, 'cluster')}, "
-            f"log joint {step.log_joint:,.1f}{rate}, {counted(step.n_moved, 'row')} moved, {self._time()}"
+            f"log joint {step.log_joint:,.1f}{rate}, {counted(step.n_moved, 'row')} moved"
         )
+        self.say(f"{self._last_step}, {self._time()}")
+
+    def begin_pass(self, n_rows: int) -> None:
+        """Begin to show how far a pass over all rows has come."""
+        self._pass = Pass(self._pass.number + 1, n_rows, time.perf_counter())
+
+    def rows_done(self, n_rows: int) -> None:
+        """Show how far the pass has come, and the last step of the search."""
+        seconds = time.perf_counter() - self._pass.began
+        parts = [self._pass.shown(n_rows, seconds), self._last_step, self._time()]
+        self.say(", ".join(part for part in parts if part))
 
     def _time(self) -> str:
         """Return how long it has taken, and how long it will or may go on where that can be said."""

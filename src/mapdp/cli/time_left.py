@@ -20,6 +20,8 @@ def seconds_left(seconds: Sequence[float], log_joints: Sequence[float]) -> float
     >>> round(seconds_left(list(joint_at), list(joint_at.values())), 1)  # each 5 s gain a tenth
     34.8
     """
+    if not seconds:
+        return None
     half = 0.5 * (seconds[-1] - seconds[0])
     if 2.0 * half < _ENOUGH:
         return None

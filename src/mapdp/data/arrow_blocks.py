@@ -16,6 +16,7 @@ import numpy as np
 
 from mapdp.data.arrow_schema import said_by_arrow, shared_schema
 from mapdp.data.blocks import ROWS, TableBlocks
+from mapdp.data.frames import check_names
 from mapdp.data.writing import room_in
 
 _ONE_TYPE = "a column holds numbers in all rows, or words; leave a cell empty that is missing"
@@ -82,6 +83,7 @@ class ArrowBlocks(TableBlocks):
 
 
 def _schema_of(dataset: Any) -> Any:
+    check_names(dataset.schema.names)
     fragments = list(dataset.get_fragments())
     for fragment in fragments:
         with _readable(getattr(fragment, "path", "the dataset")):

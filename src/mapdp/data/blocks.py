@@ -138,7 +138,11 @@ def in_blocks(X: Any, rows: int = ROWS) -> TableBlocks:
     if found is not None:
         return found
     if not isinstance(X, np.ndarray) or X.ndim != 2 or len(X) == 0:
-        raise TypeError(f"X must be a matrix, a Dataset or a Dask collection, got {type(X).__name__}.")
+        shape = f" of shape {X.shape}" if isinstance(X, np.ndarray) else ""
+        raise TypeError(
+            f"X must be a matrix with rows, a Dataset or a Dask collection, got {type(X).__name__}{shape}. "
+            "Hint: fit takes other tables as they are."
+        )
     return ArrayBlocks(X, rows)
 
 

@@ -56,6 +56,8 @@ def joined(tables: Sequence[Any]) -> Any:
     """Return the rows of several tables of the same sort as one table."""
     for one in tables:
         check_dense(one)
+    if len(tables) == 1:
+        return tables[0]
     if all(isinstance(nw.from_native(one, pass_through=True), nw.DataFrame) for one in tables):
         return nw.to_native(nw.concat([nw.from_native(one) for one in tables]))
     return np.concatenate([np.asarray(without_mask(one)) for one in tables])
@@ -84,7 +86,12 @@ def _check_names(X: Any) -> None:
         return
     is_arrow = library == "pyarrow" and hasattr(X, "column_names")
     names = X.column_names if is_arrow else getattr(X, "columns", None)
-    counted = collections.Counter(list(names)) if isinstance(names, Iterable) else {}
+    check_names(names if isinstance(names, Iterable) else ())
+
+
+def check_names(names: Iterable[object]) -> None:
+    """Raise where two columns have the same name."""
+    counted = collections.Counter(list(names))
     twice = [name for name, n in counted.items() if n > 1]
     if twice:
         raise ValueError(f"columns must have different names, got {twice[0]!r} twice. Hint: rename one.")

@@ -36,7 +36,7 @@ def faded(family: Family, clusters: ClusterStats, times: float) -> ClusterStats:
 
 def scaled(family: Family, clusters: ClusterStats, chosen: np.ndarray, times: np.ndarray) -> ClusterStats:
     """Return some clusters, each counted so many times."""
-    bank, scratch = family.chairs(len(chosen)), family.scratch_handle()
+    bank, scratch = family.chairs(max(1, len(chosen))), family.scratch_handle()
     source = family.chairs(len(clusters.sizes))
     fill_slots(source.contents, clusters.slots)
     pour_times(source, chosen, times, bank, scratch)

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from mapdp.data.columns import Schema
@@ -12,7 +11,7 @@ from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.learned_model import ModelChoice
 from mapdp.estimators.map_fit import MapFit
 from mapdp.estimators.reader import Reading
-from mapdp.estimators.settings import Settings
+from mapdp.estimators.settings import Settings, silent_copy
 from mapdp.families.background import Background
 from mapdp.partitions.labels import compact
 from mapdp.selection.alpha import Choice
@@ -42,7 +41,7 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
             "Hint: leave them out, or background at False."
         )
     core = _core(seen.numbers, _is_level(seen.schema))
-    first = clone(model).set_params(background=False, callback=None, verbose=0)
+    first = silent_copy(model, background=False)
     if model.covariance == "auto" and ModelChoice.of(model).gaps_to_fill(seen) is not None:
         first.covariance = "diagonal"  # of columns that vary together, none may be missing
     first.columns = {**_without_logs(seen), **(model.columns or {})}

@@ -5,7 +5,6 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from mapdp.data.blocks import TableBlocks
 from mapdp.data.filled_blocks import BlockFills, FilledBlocks
@@ -18,14 +17,16 @@ from mapdp.estimators.checkpoint import Checkpoint, check_place
 from mapdp.estimators.filled_gaps import FilledCells, vary_together
 from mapdp.estimators.fitted import FittedMixture
 from mapdp.estimators.mixture import Mixture
-from mapdp.estimators.settings import Settings, generator
+from mapdp.estimators.settings import Settings, generator, silent_copy
 from mapdp.families.slots import fill_slots, slots_of
 from mapdp.partitions.concentration import make_prior, most_probable_alpha
 from mapdp.partitions.process import PitmanYor, Process
 from mapdp.search.block_splits import SplitProposer
 from mapdp.search.in_blocks import BlockSearch
 
-SAMPLE = 100_000  # rows that are searched in memory first; all rows then join their clusters
+SAMPLE = 100_000  # rows, or more, that are searched in memory first; all rows then join their clusters
+_CELLS = 4_000_000  # that these may hold where columns are few
+_MOST = 1_000_000  # rows, however few columns there are
 
 
 class BlockFit(NamedTuple):
@@ -62,14 +63,19 @@ def fit_in_blocks(estimator: Any, blocks: TableBlocks, budget: Budget, checkpoin
 def _for_sample(estimator: Any) -> Any:
     """Return the estimator of the sample, which may take half of the time."""
     seconds = None if estimator.seconds is None else 0.5 * estimator.seconds
-    return clone(estimator).set_params(callback=None, verbose=0, seconds=seconds)
+    return silent_copy(estimator, seconds=seconds)
 
 
 def _sample(blocks: TableBlocks, look: FirstLook, settings: Settings) -> Any:
     """Return random rows, and those that show what a column can hold."""
     n_rows, rng = blocks.n_rows, np.random.default_rng(_seed(settings))
-    some = rng.choice(n_rows, min(SAMPLE, n_rows), replace=False, shuffle=False)
+    some = rng.choice(n_rows, min(sample_size(len(look.n_missing)), n_rows), replace=False, shuffle=False)
     return blocks.rows(np.union1d(some, look.rows))
+
+
+def sample_size(n_columns: int) -> int:
+    """Return how many rows are searched in memory first: more of them show smaller clusters."""
+    return max(SAMPLE, min(_MOST, _CELLS // n_columns))
 
 
 def _seed(settings: Settings) -> int:

@@ -1,10 +1,12 @@
 """What is kept on disk of a search in blocks, so that it can go on after it was broken off."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import pathlib
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,17 +52,30 @@ class Checkpoint(NamedTuple):
         tensors, known = _read(self.path)
         if known.get("problem") != self.problem:
             raise ValueError(
-                f"{self.path} is the checkpoint of another fit: its rows or parameters were others. "
-                "Hint: delete it, or give another path."
+                f"{self.path} is the checkpoint of another fit: its rows, parameters or version were "
+                "others. Hint: delete it, or give another path."
             )
-        slots = [tensors[f"slots.{i}"] for i in range(len(tensors) - 3)]
-        clusters = ClusterStats(slots, tensors["sizes"])
-        search.restored(
-            Partition(tensors["labels"], clusters, float(tensors["log_joint"][0])),
-            Progress(*known["progress"]),
-            {(int(n), float(worth)) for n, worth in known["refused"]},
-            float(known["log_units"]),
-        )
+        with _refused(self.path):
+            search.restored(*_restored(tensors, known, search.blocks.n_rows))
+
+
+def _restored(
+    tensors: dict[str, np.ndarray], known: dict, n_rows: int
+) -> tuple[Partition, Progress, set, float]:
+    """Return where a search stood; raise where that is not all there, or is none of so many rows."""
+    labels, sizes = tensors["labels"], tensors["sizes"]
+    counted = np.bincount(labels, minlength=len(sizes))
+    if labels.shape != (n_rows,) or not np.array_equal(counted, sizes):
+        raise ValueError("its labels are not those of its clusters")
+    slots = [tensors[f"slots.{i}"] for i in range(len(tensors) - 3)]
+    if any(slot.shape[-1] != len(sizes) for slot in slots):
+        raise ValueError("its clusters are not all there")
+    return (
+        Partition(labels, ClusterStats(slots, sizes), float(tensors["log_joint"][0])),
+        Progress(*known["progress"]),
+        {(int(n), float(worth)) for n, worth in known["refused"]},
+        float(known["log_units"]),
+    )
 
 
 def check_place(path: Any) -> None:
@@ -76,10 +91,16 @@ def check_place(path: Any) -> None:
 
 
 def _read(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:
+    with _refused(path), safe_open(path, framework="numpy") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors, json.loads(file.metadata()["mapdp"])
+
+
+@contextlib.contextmanager
+def _refused(path: pathlib.Path) -> Iterator[None]:
+    """Say in one sentence that a file is no checkpoint, or not all of one."""
     try:
-        with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, json.loads(file.metadata()["mapdp"])
+        yield
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is not a checkpoint that can be read: {error}. Hint: delete it to begin anew."
@@ -88,7 +109,7 @@ def _read(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:
 
 def _fingerprint(model: BlockModel, blocks: TableBlocks) -> str:
     """Return a digest of what a search depends on but for its labels."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(version("mapdp").encode())
     for part in _parts((model.schema.columns, model.family, model.process, blocks.sizes)):
         digest.update(part)
     return digest.hexdigest()

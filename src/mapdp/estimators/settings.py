@@ -1,11 +1,13 @@
 """The parameters of a MAP search, checked, and what follows from them for a table of some size."""
 
+import copy
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import clone
 
 from mapdp.data import checks
 from mapdp.engine import starts as starts_at
@@ -155,3 +157,11 @@ def prior_to_draw_from(alpha_prior: Any, discount: float, process: object) -> Ga
             "Hint: leave discount and process as they are."
         )
     return prior
+
+
+def silent_copy(estimator: Any, **params: Any) -> Any:
+    """Return an estimator with the same parameters, but for these, that tells nobody of its steps.
+
+    A callback is not copied: it may belong to something that cannot be.
+    """
+    return clone(copy.copy(estimator).set_params(callback=None, verbose=0, **params))

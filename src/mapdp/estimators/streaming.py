@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from mapdp.data import checks
+from mapdp.data.blocks import blocks_of
 from mapdp.data.frames import joined
 from mapdp.engine.block_tasks import BlockModel, ClusterStats, merged
 from mapdp.engine.in_threads import assign
@@ -26,6 +27,10 @@ FEW = 4096  # rows that are kept as they came, and searched anew when their numb
 SAMPLE = 4096  # older rows that are kept to show whether clusters should be parted
 BETWEEN = 50_000  # rows between two such looks
 _FEWEST = 32  # rows of a cluster in the sample that say something about its parts
+_TOO_LARGE = (
+    "X has {:g}, too large for its square to be added up: it looks like a code for missing. "
+    "Hint: leave such cells empty (NaN)."
+)
 
 
 class Stream(NamedTuple):
@@ -106,6 +111,11 @@ class StreamMixin(Mixture):
         >>> model.n_clusters_, model.n_rows_seen_
         (3, 5000)
         """
+        if blocks_of(X) is not None:
+            raise TypeError(
+                f"partial_fit takes a batch that is in memory, got {type(X).__name__}. "
+                "Hint: fit takes tables in blocks."
+            )
         if half_life is not None:
             checks.positive("half_life", half_life, "the number of rows after which one counts for half.")
         if hasattr(self, "mixture_"):
@@ -154,37 +164,25 @@ class StreamMixin(Mixture):
 
     def _seat(self, X: Any, stream: Stream, half_life: float | None) -> None:
         """Let a batch join the clusters, once they have faded."""
-        numbers = self.mixture_.without_open_gaps(self.numbers_of(X))
-        if not self.family_.takes_gaps(numbers):
-            stream = self._with_gaps(stream)
-        rows, log_units = self._encoded_batch(numbers)
+        numbers, mixture = self.mixture_.without_open_gaps(self.numbers_of(X)), self.mixture_
+        if not mixture.family.takes_gaps(numbers):
+            mixture, stream = _with_gaps(mixture, stream)
+        rows = np.ascontiguousarray(mixture.encoded(numbers))
         times = 1.0 if half_life is None else 0.5 ** (len(rows) / half_life)
-        clusters = ClusterStats(
-            slots_of(self.mixture_.bank, self.n_clusters_), self.mixture_.sizes.astype(float)
-        )
+        clusters = ClusterStats(slots_of(mixture.bank, self.n_clusters_), mixture.sizes.astype(float))
         if times < 1.0:
-            clusters = faded(self.family_, clusters, times)
-        process = self.mixture_.process.counted_as(float(clusters.sizes.sum() + len(rows)))
-        model = BlockModel(self.schema_, self.family_, process)
+            clusters = faded(mixture.family, clusters, times)
+        process = mixture.process.counted_as(float(clusters.sizes.sum() + len(rows)))
+        model = BlockModel(self.schema_, mixture.family, process)
         clusters = seat_batch(model, clusters, rows)
-        stream = stream._sampled(rows, half_life)._replace(log_units=times * stream.log_units + log_units)
+        if not np.isfinite(model.log_joint(clusters.rounded())):
+            raise ValueError(_TOO_LARGE.format(np.nanmax(np.abs(numbers))))
+        log_units = times * stream.log_units + float(np.sum(self.schema_.log_units(numbers)))
+        stream = stream._sampled(rows, half_life)._replace(log_units=log_units)
         if stream.is_to_be_looked_at:
             clusters = together(_parted(model, clusters, stream.sample, stream.n_seen))
             stream = stream._replace(looked_at=stream.n_seen)
         self._keep_clusters(model, merged(model, clusters)[0], rows, stream)
-
-    def _encoded_batch(self, numbers: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the rows of a batch as kernels read them, and what units add to their log density."""
-        rows = np.ascontiguousarray(self.mixture_.encoded(numbers))
-        return rows, float(np.sum(self.schema_.log_units(numbers)))
-
-    def _with_gaps(self, stream: Stream) -> Stream:
-        """Go on with a family that takes gaps, where the rows that the stream began with had none."""
-        old, sample = self.family_, stream.sample
-        super()._keep(self.mixture_.for_gaps(), self.labels_)
-        if sample is None:
-            return stream
-        return stream._replace(sample=self.family_.encode(old.decode(sample), self.schema_.names()))
 
     def _keep_clusters(
         self, model: BlockModel, clusters: ClusterStats, rows: np.ndarray, stream: Stream
@@ -196,11 +194,20 @@ class StreamMixin(Mixture):
         )
         state = model.state(clusters.rounded())
         labels = assign(rows, np.arange(len(rows), dtype=np.int32), state.n_clusters, state, 1)
-        bank = predictive_bank(state.bank, self.family_, state.n_clusters)
+        bank = predictive_bank(state.bank, model.family, state.n_clusters)
         is_whole = bool((clusters.sizes == np.rint(clusters.sizes)).all())
         sizes = clusters.sizes.astype(np.int64) if is_whole else clusters.sizes
-        self._keep(self.mixture_._replace(bank=bank, sizes=sizes), labels)
+        self._keep(self.mixture_._replace(family=model.family, bank=bank, sizes=sizes), labels)
         self.log_joint_, self._stream = model.log_joint(clusters.rounded()) - stream.log_units, stream
+
+
+def _with_gaps(mixture: FittedMixture, stream: Stream) -> tuple[FittedMixture, Stream]:
+    """Go on with a family that takes gaps, where the rows that the stream began with had none."""
+    new = mixture.for_gaps()
+    if stream.sample is None:
+        return new, stream
+    sample = new.family.encode(mixture.family.decode(stream.sample), new.schema.names())
+    return new, stream._replace(sample=sample)
 
 
 def _parted(model: BlockModel, clusters: ClusterStats, rows: Any, seed: int) -> list[ClusterStats]:

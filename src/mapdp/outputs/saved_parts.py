@@ -181,6 +181,8 @@ def check_estimator(model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     _require(names is None or len(names) == n_columns, f"it names other than {n_columns} columns")
     _check_params(model)
+    n_rows = getattr(model, "n_rows_seen_", len(model.labels_))  # labels of a stream are of its last batch
+    _require(model.n_clusters_ <= n_rows, "it has more clusters than rows")
     _check_labels(model.labels_, model.n_clusters_, -1 if hasattr(model, "outliers_") else 0)
     if isinstance(model, DPMeans):
         _check_centres(model)
@@ -236,7 +238,7 @@ def _are_places(places: np.ndarray, n: int) -> bool:
 
 def _check_labels(labels: np.ndarray, n_clusters: int, least: int) -> None:
     _require(labels.ndim == 1 and labels.dtype.kind == "i" and len(labels), "its labels are no labels")
-    is_within = labels.min() >= least and labels.max() < n_clusters <= len(labels)
+    is_within = labels.min() >= least and labels.max() < n_clusters
     _require(is_within, "its labels are not its clusters")
 
 

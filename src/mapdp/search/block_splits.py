@@ -11,8 +11,8 @@ from mapdp.engine.joint import log_worth_of_chairs
 from mapdp.engine.problem import Model, Problem
 from mapdp.search.climb import Start, search
 
-_SAMPLE = 2048  # rows of a cluster that show whether it should be parted
-_ALL_SAMPLES = 200_000  # rows of all clusters together
+_SAMPLE = 4096  # rows of a cluster that show whether it should be parted
+_ALL_SAMPLES = 400_000  # rows of all clusters together
 _FEWEST = 4  # rows of a cluster that is worth a look
 
 Name = tuple[int, float]  # of a cluster that has not changed: its size and what it is worth

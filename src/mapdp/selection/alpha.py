@@ -125,7 +125,7 @@ def by_joint(problem: Problem, plan: SearchPlan) -> Choice:
     From the partition of one alpha the best alpha of the grid follows in closed form; it and its neighbours
     are searched from there, until the best alpha and its neighbours have all been searched.
     """
-    start = copy.deepcopy(plan.starts[0])  # its generator goes through the same numbers for every alpha
+    start = _again(plan.starts[0])
     first = as_given(_with_alpha(problem, ALPHAS[_FIRST]), plan)
     name, rng = plan.name, plan.starts[0].rng
     best, tried = first.best, {_FIRST: first.best}
@@ -147,7 +147,12 @@ def _next_of_grid(
     handed_on = _handed_on(problem, name, best, rng)
     if len(problem.X) > _FEW:
         return handed_on
-    return best_of([handed_on, search(problem, name, copy.deepcopy(start))])
+    return best_of([handed_on, search(problem, name, _again(start))])
+
+
+def _again(start: Start) -> Start:
+    """Return a start whose generator goes through the same numbers for every alpha."""
+    return start._replace(rng=copy.deepcopy(start.rng))
 
 
 def _best_of_grid(found: Found, process: Process) -> int:
