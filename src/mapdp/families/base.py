@@ -155,10 +155,10 @@ class Family:
         Joint and `log_hyperprior` together do not drop. A step that gains less than `least_gain` nats is
         the last one. A family that cannot learn returns itself.
         """
-        return self.learned_from(clusters.sums(self), least_gain)
+        return self.learned_from(clusters.sums(self), clusters.rows, least_gain)
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
-        """Do what `learned` does, for columns that are independent, from the statistics of chairs."""
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
+        """Do what `learned` does, for independent columns, from statistics of chairs and cells that are there."""
         return self
 
     def log_hyperprior(self, clusters: "Clusters") -> float:

@@ -211,11 +211,11 @@ class Mixed(Family):
             for kind, place in zip(kinds, places, strict=True)
         ]
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family with the highest joint of these clusters; kinds of columns learn together."""
         cells = list(self.layout.families)
         for place, family, sums in self._by_kind(chairs):
-            learned = family.learned_from(sums, least_gain)
+            learned = family.learned_from(sums, rows[:, place], least_gain)
             for i, j in enumerate(place):
                 cells[j] = learned.column(i)
         return type(self)(self.layout.columns(self.columns, cells))
