@@ -19,7 +19,16 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from mapdp import MAPDP, AnyLikelihood, Bernoulli, DirichletProcess, Multinomial, grid
+from mapdp import (
+    MAPDP,
+    AnyLikelihood,
+    Bernoulli,
+    DiagonalGaussian,
+    DirichletProcess,
+    Multinomial,
+    NegativeBinomial,
+    grid,
+)
 from mapdp.engine.build import seated
 from mapdp.engine.density import reduced_scores
 from mapdp.engine.state import predictive_bank
@@ -140,6 +149,64 @@ def single_cells(folder):
         fitted(f"{name}, Multinomial", counts, y, family=Multinomial.clumped(counts), prior="learned")
 
 
+def dispersions(folder):
+    """Show what learning the dispersion of counts gives, beside the one that explains a column as a whole."""
+    for name in ("sc_celseq2_top1000_counts", "digits_counts"):
+        table = pd.read_csv(folder / "extra" / f"{name}.csv.gz")
+        y = table.pop("label")
+        for prior in ("paper", "learned"):
+            counts = table.to_numpy(dtype=float)
+            fitted(f"{name}, NegativeBinomial, {prior}", counts, y, family=NegativeBinomial, prior=prior)
+
+
+def whole_numbers():
+    """Yield tables of 1,000 rows and 16 columns before they are rounded to whole numbers."""
+    rng, shape = np.random.default_rng(0), (1000, 16)
+
+    def groups(n, low, high, width):
+        centres = rng.uniform(low, high, size=(n, 16))[rng.integers(0, n, 1000)]
+        return centres + width * rng.normal(size=shape)
+
+    yield "26 groups, 0 to 15", np.clip(groups(26, 2.0, 13.0, 1.5), -0.4, 15.4)
+    yield "4 groups, width 0.8", groups(4, 0.0, 20.0, 0.8)
+    yield "4 groups, width 0.1: ties", groups(4, 0.0, 40.0, 0.1)
+    yield "positive, long tails", 20.0 * np.exp(1.2 * rng.normal(size=shape))
+    yield "long tails on both sides", 3.0 * rng.standard_t(2.0, size=shape)
+    yield "half of the cells 0", np.where(rng.random(shape) < 0.5, 0.0, np.abs(10.0 * rng.normal(size=shape)))
+    yield "one group, width 30", 30.0 * rng.normal(size=shape)
+
+
+def narrowest(model):
+    """Return the least width of a cluster in a column of measurements, in steps that it is rounded to.
+
+    The steps are those that the model knows of; where it knows none, numbers are whole.
+    """
+    clusters = [model.family_.posterior(model.mixture_.bank, k) for k in range(model.n_clusters_)]
+    columns = [one.column(j) for one in clusters for j in range(one.n_features)]
+    known = [one for one in columns if hasattr(one, "resolution")]
+    widths = [np.sqrt(one.rate[0] / one.shape) / (one.resolution[0] or 1.0) for one in known]
+    return min(widths, default=np.nan)
+
+
+def rounded():
+    """Show clusters of whole numbers: by default, before rounding, and where they are taken as exact."""
+
+    def shown_widths(name, how, X, **parameters):
+        model = MAPDP(random_state=0, **parameters).fit(X)
+        print(f"{name:26s} {how:16s} K {model.n_clusters_:3d}  narrowest {narrowest(model):.2g}", flush=True)
+
+    tables = [(name, X, np.round(X)) for name, X in whole_numbers()]
+    if "MAPDP_DATA" in os.environ:
+        shuttle = pd.read_csv(pathlib.Path(os.environ["MAPDP_DATA"]) / "extra" / "shuttle.csv.gz", nrows=2000)
+        tables.append(("shuttle, 2,000 rows", None, shuttle.drop(columns="label").to_numpy(dtype=float)))
+    for name, before, X in tables:
+        if before is not None:
+            print(f"{name}: K {MAPDP(random_state=0).fit(before).n_clusters_} before rounding", flush=True)
+        shown_widths(name, "default", X)
+        exact = DiagonalGaussian.empirical(X)
+        shown_widths(name, "taken as exact", X, family=exact, prior="learned")
+
+
 def wanted(name):
     """Say whether a part is asked for: all are, unless some are named."""
     return len(sys.argv) == 1 or name in sys.argv[1:]
@@ -155,8 +222,9 @@ def all_scoring():
 
 
 if __name__ == "__main__":
-    for part in (sparse_documents, all_scoring, wild_rows, documents, dense_beside_sparse):
+    for part in (sparse_documents, all_scoring, wild_rows, documents, dense_beside_sparse, rounded):
         if wanted(part.__name__):
             part()
-    if "MAPDP_DATA" in os.environ and wanted("single_cells"):
-        single_cells(pathlib.Path(os.environ["MAPDP_DATA"]))
+    for part in (single_cells, dispersions):
+        if "MAPDP_DATA" in os.environ and wanted(part.__name__):
+            part(pathlib.Path(os.environ["MAPDP_DATA"]))

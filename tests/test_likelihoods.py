@@ -268,6 +268,35 @@ def test_one_wild_row_is_an_outlier_and_harms_nobody(load, factor, gain):
     assert_array_equal(again.labels_, model.labels_)
 
 
+def whole_numbers(rng):
+    """Yield tables of 16 columns of whole numbers, and how many clusters they may have."""
+    group, shape = np.repeat(np.arange(3), 70), (210, 16)
+    centres = rng.uniform(0.0, 40.0, size=(3, 16))[group]
+    yield np.where(rng.random(shape) < 0.5, 0.0, np.abs(10.0 * rng.normal(size=shape))).round(), 7
+    yield np.round(centres + 0.8 * rng.normal(size=shape)), 3
+    yield np.round(centres + 0.1 * rng.normal(size=shape)), 3  # nearly all cells of a group are equal
+
+
+def narrowest(model, steps):
+    """Return the least width of a cluster, in steps that its column is rounded to."""
+    clusters = [model.family_.posterior(model.mixture_.bank, k) for k in range(model.n_clusters_)]
+    return min((np.sqrt(one.rate / one.shape) / steps).min() for one in clusters)
+
+
+def test_whole_numbers_make_no_clusters_narrower_than_rounding(rng):
+    """An error of rounding has a standard deviation of a step over the root of 12.
+
+    Were numbers taken as exact, clusters of equal cells would have hardly any width.
+    """
+    for X, n_clusters in whole_numbers(rng):
+        model = MAPDP(columns=dict.fromkeys(range(16), "real")).fit(X)
+        assert model.n_clusters_ <= n_clusters
+        assert narrowest(model, model.family_.resolution) > 0.99 / np.sqrt(12.0)
+    exact = MAPDP(family=DiagonalGaussian.empirical(X), prior="learned").fit(X)
+    assert exact.n_clusters_ > 3
+    assert narrowest(exact, 1.0) < 1e-4
+
+
 def test_background_takes_no_weights():
     X = load_iris().data
     with pytest.raises(ValueError, match="neither weights, groups nor known labels"):
