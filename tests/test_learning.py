@@ -15,6 +15,7 @@ from mapdp import (
     Categorical,
     DiagonalGaussian,
     Gaussian,
+    LinearRegression,
     Mixed,
     NegativeBinomial,
     Ordered,
@@ -172,6 +173,21 @@ def test_learned_dispersions_of_counts_are_where_an_optimiser_ends(rng):
         best = optimize.minimize(lambda v: -value(v), start, options={"gtol": 1e-6})
         assert -best.fun <= found + 1e-6
     assert_allclose(optimize.approx_fprime(logs.ravel(), value, 1e-6), 0.0, atol=2e-3)
+
+
+@pytest.mark.parametrize("least_gain", [1e-8, 0.01])
+def test_learned_lines_are_where_an_optimiser_ends(least_gain, rng):
+    """Even from a shape of about 1, whose logarithm is 0."""
+    X, labels = gaussian_rows(rng)
+    before = dataclasses.replace(LinearRegression.empirical(X), rate=1e4, shape=1.001)
+    family = before.learned(clusters_of(before, X, labels)[1], least_gain)
+
+    def loss(logs):
+        strength, shape, rate = np.exp(logs)
+        return -value_of(dataclasses.replace(family, strength=strength, shape=shape, rate=rate), X, labels)
+
+    best = optimize.minimize(loss, np.log([family.strength, family.shape, family.rate]))
+    assert_allclose(value_of(family, X, labels), -best.fun, rtol=0, atol=max(10.0 * least_gain, 1e-6))
 
 
 def test_counts_with_gaps_learn_from_the_cells_that_are_there(rng):

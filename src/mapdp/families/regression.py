@@ -142,7 +142,9 @@ class LinearRegression(Family):
             return -sum(family.log_marginal_of(sums) for sums in chairs) - family.log_hyperprior(clusters)
 
         start = np.log([self.strength, self.shape, self.rate])
-        found = minimize(loss, start, method="Nelder-Mead", options={"fatol": least_gain, "xatol": 0.01})
+        simplex = start + np.eye(4, 3, -1)  # a nat wide: by default almost flat where a logarithm is near 0
+        options = {"fatol": least_gain, "xatol": 0.01, "initial_simplex": simplex}
+        found = minimize(loss, start, method="Nelder-Mead", options=options)
         return self._with(found.x) if found.fun < loss(start) else self
 
     def _with(self, logs: np.ndarray) -> Self:
