@@ -30,9 +30,15 @@ show("ants", as.numeric(fisherB7) * pi / 180)
 def directions():
     """Yield names of sets of directions from R, and the angles; none where R is not there."""
     command = ["Rscript", "-e", IN_R]
-    done = subprocess.run(command, capture_output=True, text=True, check=False) if shutil.which("Rscript") else None
+    done = (
+        subprocess.run(command, capture_output=True, text=True, check=False)
+        if shutil.which("Rscript")
+        else None
+    )
     if done is None or done.returncode:
-        print("skipped directions: Rscript with circular is not here (Debian: r-base-core, r-cran-circular)")
+        print(
+            "skipped directions: Rscript with circular is not here (Debian: r-base-core, r-cran-circular)"
+        )
         return
     table = pd.read_csv(io.StringIO(done.stdout), names=["name", "angle"])
     for name, part in table.groupby("name", sort=False):
