@@ -155,13 +155,26 @@ def test_a_bad_function_is_told_in_a_sentence(told, message):
         (Multinomial, [[1.0, 2.5]], "counts must be whole numbers, got 2.5"),
         (VonMises, [[1.0], [270.0]], "angles in radians.*got 270.0 in column 0, row 1.*np.radians"),
         (Gamma, [[1.0], [0.0]], "Gamma columns must be positive, got 0.0"),
-        (Beta, [[0.5], [40.0]], "between 0 and 1, got 40.0 .*percentages"),
+        (Beta, [[0.5], [40.0]], "above 0 and below 1, got 40.0 .*percentages"),
+        (Beta, [[0.5], [0.0]], "above 0 and below 1, got 0.0 .*shares of 0 or 1"),
+        (Multinomial, [[1.0, np.nan], [2.0, 1.0]], "must be finite, got nan in column 1, row 0"),
+        (Poisson, [[1.0], [2e300]], "2.53 to be exact, got 2e.300"),
         (LinearRegression, [[1.0], [2.0]], "needs a feature and a target"),
     ],
 )
 def test_bad_cells_are_told_in_a_sentence(kind, X, message):
     with pytest.raises(ValueError, match=message):
         MAPDP(family=kind).fit(np.array(X))
+
+
+@pytest.mark.parametrize(("kind", "cells"), [(VonMises, [1e-160, -2e-160]), (Beta, [1e-160, 2e-160])])
+def test_angles_and_shares_have_no_other_units(kind, cells):
+    """Tiny numbers are not measured in larger ones: those would be other angles, and no shares."""
+    X = np.array(cells * 10)[:, None]
+    model = MAPDP(1.0, family=kind).fit(X)
+    assert model.schema_.columns[0].unit == 1.0
+    expected = MAPDP(1.0, family=kind.empirical(X)).fit(X)
+    assert_allclose(model.log_joint_, expected.log_joint_)
 
 
 ONE_CANDIDATE = [
@@ -247,6 +260,8 @@ def test_lines_are_recovered(rng):
     assert_allclose([one for one, _ in lines], intercept, atol=0.2)
     assert_allclose(np.concatenate([slopes for _, slopes in lines]), slope, atol=0.1)
     assert "slopes" in model.describe()[0].features[0].here
+    with pytest.raises(ValueError, match="cannot draw features. Hint: predict_target"):
+        model.sample(3)
 
 
 @pytest.mark.parametrize("seed", [1, 3])

@@ -45,6 +45,7 @@ class Family:
     has_words = False  # whether it says itself what cells are like; else that follows from their kind
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
     is_whole = False  # whether it sees rows as a whole: its cells are no columns, gaps its own affair
+    has_units = True  # whether numbers may be measured in other units: counts, shares and angles may not
     has_list = False  # whether it holds the rows of a sparse matrix; an encoded row is then its number
 
     @property

@@ -179,7 +179,7 @@ class LinearRegression(Family):
 
     def posterior(self, bank: RegressionBank, k: int) -> Self:
         """A line that was learned is no prior of this family."""
-        raise NotImplementedError("LinearRegression has no posterior of its own kind")
+        raise _no_features()
 
     def summary(self) -> dict[str, Any]:
         """Return what is expected of the noise."""
@@ -187,6 +187,9 @@ class LinearRegression(Family):
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """There is nothing to draw features from."""
-        raise ValueError(
-            "LinearRegression explains a target and cannot draw features. Hint: predict_target."
-        )
+        raise _no_features()
+
+
+def _no_features() -> ValueError:
+    """Return what is raised where rows are to be drawn."""
+    return ValueError("LinearRegression explains a target and cannot draw features. Hint: predict_target.")
