@@ -192,7 +192,9 @@ def test_learned_lines_are_where_an_optimiser_ends(least_gain, rng):
 
 def test_counts_with_gaps_learn_from_the_cells_that_are_there(rng):
     X, labels = count_rows(rng)
-    alone = [learned(NegativeBinomial.empirical(X[3:, [j]]), X[3:, [j]], labels[3:], times=1) for j in (0, 1)]
+    alone = [
+        learned(NegativeBinomial.empirical(X[3:, [j]]), X[3:, [j]], labels[3:], times=1) for j in (0, 1)
+    ]
     start = [NegativeBinomial.empirical(X[3:, [0]]), DiagonalGaussian.empirical(X[:, [2]])]
     start.append(NegativeBinomial.empirical(X[3:, [1]]))
     rows = X[:, [0, 2, 1]]

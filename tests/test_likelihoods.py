@@ -16,6 +16,7 @@ from mapdp import (
     Gamma,
     GibbsDPM,
     LinearRegression,
+    Mixed,
     Multinomial,
     Poisson,
     StudentT,
@@ -140,12 +141,57 @@ def test_a_missing_function_is_named(rng, monkeypatch):
             "every candidate gives row 0 .* probability 0",
         ),
         (lambda rows, rate: rows[:, 5] * rate, "failed on rows of shape .*IndexError"),
+        (lambda rows, rate: rows * rate + 1j, "failed on rows of shape .*complex128"),
+        (lambda rows, rate: (1.0 for _ in rows), "failed on rows of shape .*generator"),
+        (lambda rows, rate: (rows * rate).T, "must return shape .4, 5., .* got .5, 4."),
         ("poisson", "must be a function of rows and parameters"),
     ],
 )
 def test_a_bad_function_is_told_in_a_sentence(told, message):
     with pytest.raises((ValueError, TypeError), match=message):
         MAPDP(1.0, family=AnyLikelihood(told, grid(1.0, 9.0, 5))).fit(np.ones((4, 1)))
+
+
+def careless(rows, rate):
+    out = poisson(rows, rate)
+    rows[:], rate[:] = 0.0, 1.0
+    return out
+
+
+def test_a_function_that_changes_what_it_is_given_harms_nobody(rng):
+    X = rng.poisson(np.repeat([2.0, 30.0], 20))[:, None].astype(float)
+    given = X.copy()
+    model, expected = (
+        MAPDP(1.0, family=AnyLikelihood(one, POISSON.parameters)).fit(X) for one in (careless, poisson)
+    )
+    assert_array_equal(X, given)
+    assert_allclose(model.log_joint_, expected.log_joint_)
+    assert_array_equal(model.family_.parameters, POISSON.parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: grid(0.0, np.inf, 3), "must be below high, and both finite, got 0.0 and inf"),
+        (lambda: grid("a", 1.0, 3), "must be numbers, or one for each parameter, got 'a'"),
+        (lambda: grid([0.0, 0.0], [1.0, 1.0, 1.0], 3), "must be numbers, or one for each parameter"),
+        (lambda: grid([0.0] * 10, 1.0, 20), "at most 10,000,000 candidates, got 10,240,000,000,000"),
+        (lambda: AnyLikelihood(poisson, ["a"]), r"parameters must be numbers, got \['a'\]"),
+        (lambda: AnyLikelihood(poisson, [1.0], log_prior="flat"), "log_prior must be numbers, got 'flat'"),
+        (lambda: Mixed([POISSON, Poisson([1.0], [1.0])]), "families of columns, got AnyLikelihood"),
+    ],
+)
+def test_candidates_that_are_none_are_told_in_a_sentence(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("draw", [lambda p, rng: np.zeros(2), lambda p, rng: p * np.nan])
+def test_draws_that_are_no_rows_are_told_in_a_sentence(draw, rng):
+    family = AnyLikelihood(poisson, POISSON.parameters, draw=draw)
+    model = MAPDP(1.0, family=family).fit(rng.poisson(3.0, (20, 1)).astype(float))
+    with pytest.raises(ValueError, match=r"draw.parameters, rng. must return .* rows of 1 numbers"):
+        model.sample(9)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +306,7 @@ def test_lines_are_recovered(rng):
     assert_allclose([one for one, _ in lines], intercept, atol=0.2)
     assert_allclose(np.concatenate([slopes for _, slopes in lines]), slope, atol=0.1)
     assert "slopes" in model.describe()[0].features[0].here
-    with pytest.raises(ValueError, match="cannot draw features. Hint: predict_target"):
+    with pytest.raises(ValueError, match=r"cannot draw features. Hint: predict_target"):
         model.sample(3)
 
 
@@ -322,6 +368,15 @@ def test_whole_numbers_make_no_clusters_narrower_than_rounding(rng):
     exact = MAPDP(family=DiagonalGaussian.empirical(X), prior="learned").fit(X)
     assert exact.n_clusters_ > 3
     assert narrowest(exact, 1.0) < 1e-4
+
+
+def test_a_background_beside_a_family_that_is_given(rng):
+    X = np.vstack([rng.normal(size=(30, 2)), 8.0 + rng.normal(size=(30, 2)), [[900.0, -900.0]]])
+    for family in (DiagonalGaussian, StudentT, DiagonalGaussian.empirical(X[:60])):
+        model = MAPDP(background=True, family=family).fit(X)
+        assert (model.n_clusters_, model.outliers_.tolist()) == (2, [60])
+    with pytest.raises(ValueError, match="needs a density of all columns, got LinearRegression"):
+        MAPDP(background=True, family=LinearRegression).fit(X)
 
 
 def test_background_takes_no_weights():

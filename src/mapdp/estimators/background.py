@@ -41,11 +41,16 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
             "background=True takes neither weights, groups nor known labels. "
             "Hint: leave them out, or background at False."
         )
+    if seen.family.is_whole:
+        raise ValueError(
+            f"background=True needs a density of all columns, got {type(seen.family).__name__}. "
+            "Hint: drop background, or use a family such as StudentT."
+        )
     core = _core(seen.numbers, _is_level(seen.schema))
     first = clone(model).set_params(background=False, callback=None, verbose=0)
     if model.covariance == "auto" and ModelChoice.of(model).gaps_to_fill(seen) is not None:
         first.covariance = "diagonal"  # of columns that vary together, none may be missing
-    first.columns = {**_without_logs(seen), **(model.columns or {})}
+    first.columns = {**_without_logs(seen), **(model.columns or {})} or None
     if not isinstance(first.init, str):
         first.init = np.asarray(first.init)[core]
     first.fit(_safe_indexing(X, core))

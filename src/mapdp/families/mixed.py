@@ -57,6 +57,11 @@ class Mixed(Family):
     columns: Sequence[Family]
 
     def __post_init__(self) -> None:
+        whole = [type(one).__name__ for one in self.columns if one.is_whole]
+        if whole:
+            raise ValueError(
+                f"columns must be families of columns, got {whole[0]}. Hint: Product takes it."
+            )
         columns = tuple(one if one.columns_type else one.column(0) for one in self.columns)
         if not columns or any(one.n_features != 1 for one in columns):
             raise ValueError(

@@ -113,7 +113,9 @@ def _best_start(logs: np.ndarray, counts: Counts) -> tuple[np.ndarray, np.ndarra
     """Return for each column the best of its own numbers and of others that fit its mean."""
     value = counts.log_value(logs)
     for failure, trials in _STARTS:
-        one = np.stack([failure + trials - counts.log_mean, *np.full((2, len(value)), [[failure], [trials]])])
+        one = np.stack(
+            [failure + trials - counts.log_mean, *np.full((2, len(value)), [[failure], [trials]])]
+        )
         other = counts.log_value(one)
         logs, value = np.where(other > value, one, logs), np.maximum(other, value)
     return logs, value
