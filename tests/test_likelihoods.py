@@ -178,7 +178,10 @@ def test_a_function_that_changes_what_it_is_given_harms_nobody(rng):
         (lambda: grid([0.0] * 10, 1.0, 20), "at most 10,000,000 candidates, got 10,240,000,000,000"),
         (lambda: AnyLikelihood(poisson, ["a"]), r"parameters must be numbers, got \['a'\]"),
         (lambda: AnyLikelihood(poisson, [1.0], log_prior="flat"), "log_prior must be numbers, got 'flat'"),
-        (lambda: Mixed([POISSON, Poisson([1.0], [1.0])]), "families of columns, got AnyLikelihood"),
+        (
+            lambda: Mixed([POISSON, Poisson([1.0], [1.0])]),
+            "families of one column each, got AnyLikelihood of 1, Poisson",
+        ),
     ],
 )
 def test_candidates_that_are_none_are_told_in_a_sentence(make, message):

@@ -159,7 +159,7 @@ class Family:
         return self.learned_from(clusters.sums(self), clusters.rows, least_gain)
 
     def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
-        """Do what `learned` does, for independent columns, from statistics of chairs and cells that are there."""
+        """Do what `learned` does for independent columns, from what chairs hold and the rows there."""
         return self
 
     def log_hyperprior(self, clusters: "Clusters") -> float:

@@ -57,17 +57,13 @@ class Mixed(Family):
     columns: Sequence[Family]
 
     def __post_init__(self) -> None:
-        whole = [type(one).__name__ for one in self.columns if one.is_whole]
-        if whole:
+        if not self.columns or any(one.is_whole or one.n_features != 1 for one in self.columns):
+            got = [f"{type(one).__name__} of {one.n_features}" for one in self.columns]
             raise ValueError(
-                f"columns must be families of columns, got {whole[0]}. Hint: Product takes it."
+                f"columns must be families of one column each, got {', '.join(got) or 'none'}. "
+                "Hint: Product takes families of several columns, and of whole rows."
             )
         columns = tuple(one if one.columns_type else one.column(0) for one in self.columns)
-        if not columns or any(one.n_features != 1 for one in columns):
-            raise ValueError(
-                f"columns must be families of one column each, got {[one.n_features for one in columns]}. "
-                "Hint: Product takes families of several columns."
-            )
         object.__setattr__(self, "columns", columns)
 
     @functools.cached_property

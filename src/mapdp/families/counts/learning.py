@@ -2,8 +2,8 @@
 
 Which counts a column has depends on the successes waited for alone, not on the clusters. So the joint needs
 two sums for each cluster, and how often the column has each count. Newton's method takes the logarithms of
-both pseudo-counts and of the successes. Under the hyperprior the logs of the pseudo-count of failure, of the
-successes and of the mean count are normal around 0, 0 and the table's, with standard deviation 2.
+both pseudo-counts and of the successes. Under the hyperprior the logs of the pseudo-count of failure, of
+the successes and of the mean count are normal around 0, 0 and the table's, with standard deviation 2.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MOST_STEPS = 100
 _HALVINGS = 10  # of a step that leads down
 
 
-class Counts(NamedTuple):
+class CountsSeen(NamedTuple):
     """What clusters hold, and how often each count occurs."""
 
     n: np.ndarray  # (K, D) cells
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     log_mean: np.ndarray  # (D,) of the table, half a count added
 
     @classmethod
-    def of(cls, chairs: Sequence[Sums], rows: np.ndarray) -> "Counts":
+    def of(cls, chairs: Sequence[Sums], rows: np.ndarray) -> "CountsSeen":
         """Return what these chairs hold, on which the rows sit."""
         n, total = (np.array([chair[i] for chair in chairs]) for i in range(2))
         known = [np.unique(cells[cells > 0.0], return_counts=True) for cells in rows.T]
@@ -98,7 +98,7 @@ def log_hyperprior(logs: np.ndarray, log_mean: np.ndarray) -> np.ndarray:
     return -0.5 * (_away(logs, log_mean) ** 2).sum(axis=0) / _SPREAD**2
 
 
-def learned_counts(logs: np.ndarray, counts: Counts, least_gain: float) -> np.ndarray:
+def learned_counts(logs: np.ndarray, counts: CountsSeen, least_gain: float) -> np.ndarray:
     """Return the logarithms under which the clusters are most probable, from these or better ones."""
     logs, value = _best_start(logs, counts)
     for _ in range(_MOST_STEPS):
@@ -109,7 +109,7 @@ def learned_counts(logs: np.ndarray, counts: Counts, least_gain: float) -> np.nd
     return logs
 
 
-def _best_start(logs: np.ndarray, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _best_start(logs: np.ndarray, counts: CountsSeen) -> tuple[np.ndarray, np.ndarray]:
     """Return for each column the best of its own numbers and of others that fit its mean."""
     value = counts.log_value(logs)
     for failure, trials in _STARTS:
@@ -121,7 +121,7 @@ def _best_start(logs: np.ndarray, counts: Counts) -> tuple[np.ndarray, np.ndarra
     return logs, value
 
 
-def _stepped(logs: np.ndarray, value: np.ndarray, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _stepped(logs: np.ndarray, value: np.ndarray, counts: CountsSeen) -> tuple[np.ndarray, np.ndarray]:
     """Take a step of Newton's method in each column, or a part of it that does not lead down."""
     step = _newton(*counts.derivatives(logs))
     for _ in range(_HALVINGS):

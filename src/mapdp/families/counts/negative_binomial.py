@@ -9,7 +9,7 @@ from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.families.base import SCALE_HINT, Parameters
 from mapdp.families.columns import Sums, gathered
-from mapdp.families.counts.learning import Counts, learned_counts, log_hyperprior, log_mean_of
+from mapdp.families.counts.learning import CountsSeen, learned_counts, log_hyperprior, log_mean_of
 from mapdp.families.counts.trials import Trials, checked_counts
 
 
@@ -68,7 +68,7 @@ class NegativeBinomial(Trials):
 
     def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family whose trials and pseudo-counts make these clusters most probable."""
-        return type(self)(*np.exp(learned_counts(self._logs, Counts.of(chairs, rows), least_gain)))
+        return type(self)(*np.exp(learned_counts(self._logs, CountsSeen.of(chairs, rows), least_gain)))
 
     def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
         """Return the log density of trials and pseudo-counts."""
