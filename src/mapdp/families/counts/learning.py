@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, digamma
+from scipy.special import betaln, digamma, zeta
 
 from mapdp.families.columns import Sums
-from mapdp.families.gaussian.learning import trigamma
 
 _SPREAD = 2.0  # standard deviation of what the hyperprior is about
 _ABOUT = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 1.0, 1.0]])  # that, from the three logarithms
@@ -63,7 +62,7 @@ class CountsSeen(NamedTuple):
         slope, bend = slope - len(self.n) * of_prior[0], bend - len(self.n) * of_prior[1]
         few, more = theta[2, self.column], theta[2, self.column] + self.value
         slope[2] += self._by_column(self.times * (digamma(more) - digamma(few)))
-        bend[2, 2] += self._by_column(self.times * (trigamma(more) - trigamma(few)))
+        bend[2, 2] += self._by_column(self.times * (_trigamma(more) - _trigamma(few)))
         gradient, curvature = theta * slope, theta * theta[:, None] * bend
         curvature[range(3), range(3)] += gradient
         gradient -= _ABOUT.T @ _away(logs, self.log_mean) / _SPREAD**2
@@ -76,10 +75,15 @@ def _derivatives(theta: np.ndarray, n: np.ndarray, total: np.ndarray) -> tuple[n
     both, one, none = success + failure, np.ones_like(n), np.zeros_like(n)
     inner = np.array([[one, none, n], [none, one, none]])  # of both pseudo-counts by what is learned
     first = np.array([digamma(success), digamma(failure)]) - digamma(both)
-    second = -np.tile(trigamma(both), (2, 2, 1, 1))
-    second[[0, 1], [0, 1]] += trigamma(success), trigamma(failure)
+    second = -np.tile(_trigamma(both), (2, 2, 1, 1))
+    second[[0, 1], [0, 1]] += _trigamma(success), _trigamma(failure)
     slope = np.einsum("pikd,pkd->id", inner, first)
     return slope, np.einsum("pikd,pjkd->ijd", inner, np.einsum("pqkd,qjkd->pjkd", second, inner))
+
+
+def _trigamma(x: np.ndarray) -> np.ndarray:
+    """Return the derivative of digamma: Hurwitz's zeta function of 2."""
+    return zeta(2.0, x)
 
 
 def log_mean_of(chairs: Sequence[Sums]) -> np.ndarray:
