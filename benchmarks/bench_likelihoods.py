@@ -19,10 +19,20 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from mapdp import MAPDP, AnyLikelihood, Bernoulli, DirichletProcess, Multinomial, grid
+from mapdp import (
+    MAPDP,
+    AnyLikelihood,
+    Bernoulli,
+    DiagonalGaussian,
+    DirichletProcess,
+    Multinomial,
+    Ordered,
+    grid,
+)
 from mapdp.engine.build import seated
 from mapdp.engine.density import reduced_scores
 from mapdp.engine.state import predictive_bank
+from mapdp.families.levels.ordered import curves_over
 
 N_CHAIRS = 16
 
@@ -36,13 +46,47 @@ def scoring(n_candidates, apart):
     rng = np.random.default_rng(0)
     group = rng.integers(0, N_CHAIRS - 1, 3000)
     family = AnyLikelihood(gaussian, grid(-10.0, apart * N_CHAIRS, n_candidates))
-    rows = family.encode(rng.normal(apart * group)[:, None])
+    return nanoseconds_of_scoring(family, rng.normal(apart * group)[:, None], group) / n_candidates
+
+
+def nanoseconds_of_scoring(family, X, group):
+    """Return nanoseconds per row and chair of a family, where rows sit in known groups."""
+    rows = family.encode(X)
     state = seated(rows, group.astype(np.int32), family, DirichletProcess(1.0))
     bank, weights = predictive_bank(state.bank, family, N_CHAIRS - 1), np.zeros(N_CHAIRS)
     reduced_scores(rows[:10], weights, bank, family, np.copy)
     began = time.process_time()
     reduced_scores(rows, weights, bank, family, np.copy)
-    return 1e9 * (time.process_time() - began) / (len(rows) * N_CHAIRS * n_candidates)
+    return 1e9 * (time.process_time() - began) / (len(rows) * N_CHAIRS)
+
+
+def ordered():
+    """Show what one column of levels in order costs as `Ordered`, and as any likelihood with the same curves."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, N_CHAIRS - 1, 3000)
+    for n_levels in (5, 10, 50):
+        centre = rng.uniform(0.0, n_levels - 1.0, N_CHAIRS)[group]
+        X = np.clip(np.round(rng.normal(centre, 0.1 * n_levels)), 0.0, n_levels - 1.0)[:, None]
+        curves = np.log(curves_over(n_levels, 1.0))
+        families = [
+            Ordered([np.arange(n_levels)]),
+            AnyLikelihood(
+                lambda rows, g, curves=curves: curves[g.astype(int), rows.astype(int)],
+                np.arange(len(curves)),
+            ),
+        ]
+        for family in families:
+            once = {"family": family, "alpha": 1.0, "n_init": 1, "random_state": 0}
+            MAPDP(**once).fit(X[:50])
+            began = time.process_time()
+            joint = MAPDP(**once).fit(X).log_joint_
+            seconds = time.process_time() - began
+            print(
+                f"{n_levels:3d} levels, {len(curves):3d} curves, {type(family).__name__:14s} "
+                f"{nanoseconds_of_scoring(family, X, group):6.1f} ns to score a row on a chair, "
+                f"{seconds:.2f} s to fit, log joint {joint:.6f}",
+                flush=True,
+            )
 
 
 def shown(name, y, labels, n_clusters, began):
@@ -140,6 +184,61 @@ def single_cells(folder):
         fitted(f"{name}, Multinomial", counts, y, family=Multinomial.clumped(counts), prior="learned")
 
 
+def whole_numbers():
+    """Yield tables of 1,000 rows and 16 columns before they are rounded to whole numbers."""
+    rng, shape = np.random.default_rng(0), (1000, 16)
+
+    def groups(n, low, high, width):
+        centres = rng.uniform(low, high, size=(n, 16))[rng.integers(0, n, 1000)]
+        return centres + width * rng.normal(size=shape)
+
+    yield "26 groups, 0 to 15", np.clip(groups(26, 2.0, 13.0, 1.5), -0.4, 15.4)
+    yield "4 groups, width 0.8", groups(4, 0.0, 20.0, 0.8)
+    yield "4 groups, width 0.1: ties", groups(4, 0.0, 40.0, 0.1)
+    yield "positive, long tails", 20.0 * np.exp(1.2 * rng.normal(size=shape))
+    yield "long tails on both sides", 3.0 * rng.standard_t(2.0, size=shape)
+    yield (
+        "half of the cells 0",
+        np.where(rng.random(shape) < 0.5, 0.0, np.abs(10.0 * rng.normal(size=shape))),
+    )
+    yield "one group, width 30", 30.0 * rng.normal(size=shape)
+
+
+def narrowest(model):
+    """Return the least width of a cluster in a column of measurements, in steps that it is rounded to.
+
+    The steps are those that the model knows of; where it knows none, numbers are whole.
+    """
+    clusters = [model.family_.posterior(model.mixture_.bank, k) for k in range(model.n_clusters_)]
+    columns = [one.column(j) for one in clusters for j in range(one.n_features)]
+    known = [one for one in columns if hasattr(one, "resolution")]
+    widths = [np.sqrt(one.rate[0] / one.shape) / (one.resolution[0] or 1.0) for one in known]
+    return min(widths, default=np.nan)
+
+
+def rounded():
+    """Show clusters of whole numbers: by default, before rounding, and where they are taken as exact."""
+
+    def shown_widths(name, how, X, **parameters):
+        model = MAPDP(random_state=0, **parameters).fit(X)
+        print(
+            f"{name:26s} {how:16s} K {model.n_clusters_:3d}  narrowest {narrowest(model):.2g}", flush=True
+        )
+
+    tables = [(name, X, np.round(X)) for name, X in whole_numbers()]
+    if "MAPDP_DATA" in os.environ:
+        shuttle = pd.read_csv(
+            pathlib.Path(os.environ["MAPDP_DATA"]) / "extra" / "shuttle.csv.gz", nrows=2000
+        )
+        tables.append(("shuttle, 2,000 rows", None, shuttle.drop(columns="label").to_numpy(dtype=float)))
+    for name, before, X in tables:
+        if before is not None:
+            print(f"{name}: K {MAPDP(random_state=0).fit(before).n_clusters_} before rounding", flush=True)
+        shown_widths(name, "default", X)
+        exact = DiagonalGaussian.empirical(X)
+        shown_widths(name, "taken as exact", X, family=exact, prior="learned")
+
+
 def wanted(name):
     """Say whether a part is asked for: all are, unless some are named."""
     return len(sys.argv) == 1 or name in sys.argv[1:]
@@ -155,7 +254,15 @@ def all_scoring():
 
 
 if __name__ == "__main__":
-    for part in (sparse_documents, all_scoring, wild_rows, documents, dense_beside_sparse):
+    for part in (
+        sparse_documents,
+        all_scoring,
+        wild_rows,
+        documents,
+        dense_beside_sparse,
+        rounded,
+        ordered,
+    ):
         if wanted(part.__name__):
             part()
     if "MAPDP_DATA" in os.environ and wanted("single_cells"):

@@ -15,7 +15,9 @@ from mapdp import (
     Categorical,
     DiagonalGaussian,
     Gaussian,
+    LinearRegression,
     Mixed,
+    NegativeBinomial,
     Ordered,
     SharedGaussian,
     SphericalGaussian,
@@ -148,6 +150,81 @@ def test_bernoulli_columns_learn_what_categories_of_two_levels_do(rng):
     as_levels = learned(Categorical.empirical(X), X, labels, times=1)
     family = learned(Bernoulli.empirical(X), X, labels, times=1)
     assert_allclose(family.pseudo_counts, as_levels.pseudo_counts, rtol=1e-9)
+
+
+def count_rows(rng):
+    """Return counts of three columns: one varies far more than a Poisson's, one about as much."""
+    labels = np.repeat(np.arange(5), [30, 20, 10, 8, 3]).astype(np.int32)
+    mean, trials = rng.gamma(1.0, [10.0, 3.0, 500.0], size=(5, 3)), np.array([2.0, 60.0, 0.3])
+    return rng.negative_binomial(trials, trials / (trials + mean[labels])).astype(float), labels
+
+
+def test_learned_dispersions_of_counts_are_where_an_optimiser_ends(rng):
+    X, labels = count_rows(rng)
+    before = NegativeBinomial.empirical(X)
+    family = learned(before, X, labels, times=1)
+    found, logs = value_of(family, X, labels), np.log([family.success, family.failure, family.trials])
+    assert found > value_of(before, X, labels) + 10.0
+
+    def value(vector):
+        return value_of(NegativeBinomial(*np.exp(vector.reshape(3, 3))), X, labels)
+
+    for start in (logs.ravel(), logs.ravel() + 0.3):
+        best = optimize.minimize(lambda v: -value(v), start, options={"gtol": 1e-6})
+        assert -best.fun <= found + 1e-6
+    assert_allclose(optimize.approx_fprime(logs.ravel(), value, 1e-6), 0.0, atol=2e-3)
+
+
+@pytest.mark.parametrize("least_gain", [1e-8, 0.01])
+def test_learned_lines_are_where_an_optimiser_ends(least_gain, rng):
+    """Even from a shape of about 1, whose logarithm is 0."""
+    X, labels = gaussian_rows(rng)
+    before = dataclasses.replace(LinearRegression.empirical(X), rate=1e4, shape=1.001)
+    family = before.learned(clusters_of(before, X, labels)[1], least_gain)
+
+    def loss(logs):
+        strength, shape, rate = np.exp(logs)
+        return -value_of(dataclasses.replace(family, strength=strength, shape=shape, rate=rate), X, labels)
+
+    best = optimize.minimize(loss, np.log([family.strength, family.shape, family.rate]))
+    assert_allclose(value_of(family, X, labels), -best.fun, rtol=0, atol=max(10.0 * least_gain, 1e-6))
+
+
+def test_counts_with_gaps_learn_from_the_cells_that_are_there(rng):
+    X, labels = count_rows(rng)
+    alone = [
+        learned(NegativeBinomial.empirical(X[3:, [j]]), X[3:, [j]], labels[3:], times=1) for j in (0, 1)
+    ]
+    start = [NegativeBinomial.empirical(X[3:, [0]]), DiagonalGaussian.empirical(X[:, [2]])]
+    start.append(NegativeBinomial.empirical(X[3:, [1]]))
+    rows = X[:, [0, 2, 1]]
+    rows[:3, [0, 2]] = np.nan
+    both = learned(Mixed(start), rows, labels, times=1)
+    for one, j in zip(alone, (0, 2), strict=True):
+        assert_allclose(both.columns[j].trials, one.trials, rtol=1e-6)
+        assert_allclose(both.columns[j].failure, one.failure, rtol=1e-6)
+
+
+def test_dispersions_that_are_known_are_found():
+    """Beside 3 and 40: 30 clusters of 40 rows; with 40 the counts are nearly a Poisson's."""
+    rng, found = np.random.default_rng(4), []
+    labels = np.repeat(np.arange(30), 40).astype(np.int32)
+    for _ in range(8):
+        mean = rng.gamma(2.0, 10.0, size=(30, 2))[labels]
+        trials = np.array([3.0, 40.0])
+        X = rng.negative_binomial(trials, trials / (trials + mean)).astype(float)
+        found.append(np.log(learned(NegativeBinomial.empirical(X), X, labels, times=1).trials))
+    error = np.std(found, axis=0) / np.sqrt(7)
+    assert (np.abs(np.mean(found, axis=0) - np.log([3.0, 40.0])) < 4.0 * error).all()
+
+
+@pytest.mark.parametrize("cells", [[0.0] * 9, [7.0] * 9, [0.0] * 8 + [1e15], [1e12] * 4 + [3.0] * 5, [5.0]])
+def test_odd_columns_of_counts_are_learned(cells):
+    X, labels = np.array(cells)[:, None], np.arange(len(cells), dtype=np.int32) // 5
+    before = NegativeBinomial.empirical(X)
+    family = learned(before, X, labels, times=1)
+    assert value_of(family, X, labels) >= value_of(before, X, labels)
+    assert np.isfinite([family.success, family.failure, family.trials]).all()
 
 
 def test_learned_weights_of_curves_cannot_be_raised(rng):

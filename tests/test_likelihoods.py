@@ -16,6 +16,7 @@ from mapdp import (
     Gamma,
     GibbsDPM,
     LinearRegression,
+    Mixed,
     Multinomial,
     Poisson,
     StudentT,
@@ -140,12 +141,60 @@ def test_a_missing_function_is_named(rng, monkeypatch):
             "every candidate gives row 0 .* probability 0",
         ),
         (lambda rows, rate: rows[:, 5] * rate, "failed on rows of shape .*IndexError"),
+        (lambda rows, rate: rows * rate + 1j, "failed on rows of shape .*complex128"),
+        (lambda rows, rate: (1.0 for _ in rows), "failed on rows of shape .*generator"),
+        (lambda rows, rate: (rows * rate).T, "must return shape .4, 5., .* got .5, 4."),
         ("poisson", "must be a function of rows and parameters"),
     ],
 )
 def test_a_bad_function_is_told_in_a_sentence(told, message):
     with pytest.raises((ValueError, TypeError), match=message):
         MAPDP(1.0, family=AnyLikelihood(told, grid(1.0, 9.0, 5))).fit(np.ones((4, 1)))
+
+
+def careless(rows, rate):
+    out = poisson(rows, rate)
+    rows[:], rate[:] = 0.0, 1.0
+    return out
+
+
+def test_a_function_that_changes_what_it_is_given_harms_nobody(rng):
+    X = rng.poisson(np.repeat([2.0, 30.0], 20))[:, None].astype(float)
+    given = X.copy()
+    model, expected = (
+        MAPDP(1.0, family=AnyLikelihood(one, POISSON.parameters)).fit(X) for one in (careless, poisson)
+    )
+    assert_array_equal(X, given)
+    assert_allclose(model.log_joint_, expected.log_joint_)
+    assert_array_equal(model.family_.parameters, POISSON.parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: grid(0.0, np.inf, 3), "must be below high, and both finite, got 0.0 and inf"),
+        (lambda: grid("a", 1.0, 3), "must be numbers, or one for each parameter, got 'a'"),
+        (lambda: grid([0.0, 0.0], [1.0, 1.0, 1.0], 3), "must be numbers, or one for each parameter"),
+        (lambda: grid([0.0] * 10, 1.0, 20), "at most 10,000,000 candidates, got 10,240,000,000,000"),
+        (lambda: AnyLikelihood(poisson, ["a"]), r"parameters must be numbers, got \['a'\]"),
+        (lambda: AnyLikelihood(poisson, [1.0], log_prior="flat"), "log_prior must be numbers, got 'flat'"),
+        (
+            lambda: Mixed([POISSON, Poisson([1.0], [1.0])]),
+            "families of one column each, got AnyLikelihood of 1, Poisson",
+        ),
+    ],
+)
+def test_candidates_that_are_none_are_told_in_a_sentence(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("draw", [lambda p, rng: np.zeros(2), lambda p, rng: p * np.nan])
+def test_draws_that_are_no_rows_are_told_in_a_sentence(draw, rng):
+    family = AnyLikelihood(poisson, POISSON.parameters, draw=draw)
+    model = MAPDP(1.0, family=family).fit(rng.poisson(3.0, (20, 1)).astype(float))
+    with pytest.raises(ValueError, match=r"draw.parameters, rng. must return .* rows of 1 numbers"):
+        model.sample(9)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +204,26 @@ def test_a_bad_function_is_told_in_a_sentence(told, message):
         (Multinomial, [[1.0, 2.5]], "counts must be whole numbers, got 2.5"),
         (VonMises, [[1.0], [270.0]], "angles in radians.*got 270.0 in column 0, row 1.*np.radians"),
         (Gamma, [[1.0], [0.0]], "Gamma columns must be positive, got 0.0"),
-        (Beta, [[0.5], [40.0]], "between 0 and 1, got 40.0 .*percentages"),
+        (Beta, [[0.5], [40.0]], "above 0 and below 1, got 40.0 .*percentages"),
+        (Beta, [[0.5], [0.0]], "above 0 and below 1, got 0.0 .*shares of 0 or 1"),
+        (Multinomial, [[1.0, np.nan], [2.0, 1.0]], "must be finite, got nan in column 1, row 0"),
+        (Poisson, [[1.0], [2e300]], "2.53 to be exact, got 2e.300"),
         (LinearRegression, [[1.0], [2.0]], "needs a feature and a target"),
     ],
 )
 def test_bad_cells_are_told_in_a_sentence(kind, X, message):
     with pytest.raises(ValueError, match=message):
         MAPDP(family=kind).fit(np.array(X))
+
+
+@pytest.mark.parametrize(("kind", "cells"), [(VonMises, [1e-160, -2e-160]), (Beta, [1e-160, 2e-160])])
+def test_angles_and_shares_have_no_other_units(kind, cells):
+    """Tiny numbers are not measured in larger ones: those would be other angles, and no shares."""
+    X = np.array(cells * 10)[:, None]
+    model = MAPDP(1.0, family=kind).fit(X)
+    assert model.schema_.columns[0].unit == 1.0
+    expected = MAPDP(1.0, family=kind.empirical(X)).fit(X)
+    assert_allclose(model.log_joint_, expected.log_joint_)
 
 
 ONE_CANDIDATE = [
@@ -247,6 +309,20 @@ def test_lines_are_recovered(rng):
     assert_allclose([one for one, _ in lines], intercept, atol=0.2)
     assert_allclose(np.concatenate([slopes for _, slopes in lines]), slope, atol=0.1)
     assert "slopes" in model.describe()[0].features[0].here
+    with pytest.raises(ValueError, match=r"cannot draw features. Hint: predict_target"):
+        model.sample(3)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_line_and_a_parabola_that_cross_are_told_apart(seed):
+    """Rows near each other are in both, so no division of rows by distances shows them."""
+    rng = np.random.default_rng(7)
+    group, x = rng.integers(0, 2, 200), rng.uniform(0.0, 10.0, 200)
+    curves = np.array([5.0 * x, 15.0 + 10.0 * x - x**2])
+    X = np.column_stack([x, x**2, curves[group, np.arange(200)] + 3.0 * rng.normal(size=200)])
+    model = MAPDP(family=LinearRegression, prior="learned", random_state=seed).fit(X)
+    nearer = np.argmin(np.abs(curves - X[:, 2]), axis=0)
+    assert adjusted_rand_score(group, model.labels_) > adjusted_rand_score(group, nearer) - 0.06
 
 
 @pytest.mark.parametrize(("load", "factor", "gain"), [(load_wine, 1000.0, 0.02), (load_iris, 10.0, 0.2)])
@@ -266,6 +342,44 @@ def test_one_wild_row_is_an_outlier_and_harms_nobody(load, factor, gain):
     again = from_bytes(to_bytes(model))
     assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-9)
     assert_array_equal(again.labels_, model.labels_)
+
+
+def whole_numbers(rng):
+    """Yield tables of 16 columns of whole numbers, and how many clusters they may have."""
+    group, shape = np.repeat(np.arange(3), 70), (210, 16)
+    centres = rng.uniform(0.0, 40.0, size=(3, 16))[group]
+    yield np.where(rng.random(shape) < 0.5, 0.0, np.abs(10.0 * rng.normal(size=shape))).round(), 7
+    yield np.round(centres + 0.8 * rng.normal(size=shape)), 3
+    yield np.round(centres + 0.1 * rng.normal(size=shape)), 3  # nearly all cells of a group are equal
+
+
+def narrowest(model, steps):
+    """Return the least width of a cluster, in steps that its column is rounded to."""
+    clusters = [model.family_.posterior(model.mixture_.bank, k) for k in range(model.n_clusters_)]
+    return min((np.sqrt(one.rate / one.shape) / steps).min() for one in clusters)
+
+
+def test_whole_numbers_make_no_clusters_narrower_than_rounding(rng):
+    """An error of rounding has a standard deviation of a step over the root of 12.
+
+    Were numbers taken as exact, clusters of equal cells would have hardly any width.
+    """
+    for X, n_clusters in whole_numbers(rng):
+        model = MAPDP(columns=dict.fromkeys(range(16), "real")).fit(X)
+        assert model.n_clusters_ <= n_clusters
+        assert narrowest(model, model.family_.resolution) > 0.99 / np.sqrt(12.0)
+    exact = MAPDP(family=DiagonalGaussian.empirical(X), prior="learned").fit(X)
+    assert exact.n_clusters_ > 3
+    assert narrowest(exact, 1.0) < 1e-4
+
+
+def test_a_background_beside_a_family_that_is_given(rng):
+    X = np.vstack([rng.normal(size=(30, 2)), 8.0 + rng.normal(size=(30, 2)), [[900.0, -900.0]]])
+    for family in (DiagonalGaussian, StudentT, DiagonalGaussian.empirical(X[:60])):
+        model = MAPDP(background=True, family=family).fit(X)
+        assert (model.n_clusters_, model.outliers_.tolist()) == (2, [60])
+    with pytest.raises(ValueError, match="needs a density of all columns, got LinearRegression"):
+        MAPDP(background=True, family=LinearRegression).fit(X)
 
 
 def test_background_takes_no_weights():

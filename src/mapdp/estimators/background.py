@@ -35,16 +35,12 @@ class BackgroundFit(NamedTuple):
 
 def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: Any) -> BackgroundFit:
     """Learn the model from rows that are not far from most, then search all rows with a background."""
-    if blocks is not None:
-        raise ValueError(
-            "background=True takes neither weights, groups nor known labels. "
-            "Hint: leave them out, or background at False."
-        )
+    _check_takes_background(seen, blocks)
     core = _core(seen.numbers, _is_level(seen.schema))
     first = silent_copy(model, background=False)
     if model.covariance == "auto" and ModelChoice.of(model).gaps_to_fill(seen) is not None:
         first.covariance = "diagonal"  # of columns that vary together, none may be missing
-    first.columns = {**_without_logs(seen), **(model.columns or {})}
+    first.columns = {**_without_logs(seen), **(model.columns or {})} or None
     if not isinstance(first.init, str):
         first.init = np.asarray(first.init)[core]
     first.fit(_safe_indexing(X, core))
@@ -58,6 +54,20 @@ def fit_with_background(model: Any, X: Any, seen: Reading, blocks: Any, budget: 
     settings = Settings.of(model)._replace(process=first.mixture_.process, init=compact(labels), n_init=1)
     fit = MapFit(settings, ModelChoice("paper", "auto", family), reading, None, "given", budget)
     return _sorted(fit, fit.solved(), family, list(first._models))
+
+
+def _check_takes_background(seen: Reading, blocks: Any) -> None:
+    """Raise where rows count more or less than once, or their family does not describe all columns."""
+    if blocks is not None:
+        raise ValueError(
+            "background=True takes neither weights, groups nor known labels. "
+            "Hint: leave them out, or background at False."
+        )
+    if seen.family.is_whole:
+        raise ValueError(
+            f"background=True needs a density of all columns, got {type(seen.family).__name__}. "
+            "Hint: drop background, or use a family such as StudentT."
+        )
 
 
 def _without_logs(seen: Reading) -> dict[object, str]:

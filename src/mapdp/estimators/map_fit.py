@@ -170,6 +170,8 @@ class MapFit(NamedTuple):
         init = self.settings.init_of_sample(some, len(numbers))
         in_order = np.arange(len(some), dtype=np.int32)
         first = search(problem, self.settings.search, Start(init, in_order, rng))
+        if problem.model.family.is_whole:  # divisions of rows by their numbers may be far from its clusters
+            first, _ = while_better(problem, self.settings.plan(len(some), init), first)
         chosen = choose(table, first, structures, self.settings.search, rng)
         if self._is_about(some):
             chosen = self._from_more_starts(chosen, table, rng)

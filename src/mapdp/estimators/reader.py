@@ -116,7 +116,7 @@ class TableReader(NamedTuple):
             schema = Schema.infer(table, self.columns)
             return schema.without_copies(table, self.columns) if self.sets_copies_aside else schema
         self._check_columns()
-        return Schema.given(table, with_units=isinstance(self.family, type))
+        return Schema.given(table, with_units=isinstance(self.family, type) and _has_units(self.family))
 
     def _check_columns(self) -> None:
         if self.columns is not None:
@@ -134,7 +134,7 @@ class TableReader(NamedTuple):
             if gaps and family.has_columns:
                 family = Mixed.empirical(numbers, [family] * numbers.shape[1])
             else:
-                family = family.empirical(gaps_filled_by_means(numbers))
+                family = family.empirical(numbers if family.is_whole else gaps_filled_by_means(numbers))
         if not isinstance(family, Family):
             raise TypeError(
                 f"family must be a Family, a class of Family or one of {self.rules}, got {self.family!r}. "
@@ -148,6 +148,11 @@ class TableReader(NamedTuple):
                 f"X has gaps, and the columns of {type(family).__name__} are not independent. "
                 "Hint: fill them first (MAPDP(...).impute), or use a family such as DiagonalGaussian."
             )
+
+
+def _has_units(kind: type) -> bool:
+    """Say whether the numbers of a class of families may be measured in other units."""
+    return bool(getattr(kind, "has_units", True))
 
 
 def _check_takes_gaps(family: Product, numbers: np.ndarray) -> None:

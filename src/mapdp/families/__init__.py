@@ -10,8 +10,9 @@ from mapdp.families.gaussian.full import Gaussian
 from mapdp.families.gaussian.log_normal import LogNormal
 from mapdp.families.gaussian.shared import SharedGaussian
 from mapdp.families.gaussian.spherical import SphericalGaussian
-from mapdp.families.grid.any_likelihood import AnyLikelihood, grid
+from mapdp.families.grid.any_likelihood import AnyLikelihood
 from mapdp.families.grid.beta import Beta
+from mapdp.families.grid.candidates import grid
 from mapdp.families.grid.gamma import Gamma
 from mapdp.families.grid.student_t import StudentT
 from mapdp.families.grid.von_mises import VonMises

@@ -45,6 +45,7 @@ class Family:
     has_words = False  # whether it says itself what cells are like; else that follows from their kind
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
     is_whole = False  # whether it sees rows as a whole: its cells are no columns, gaps its own affair
+    has_units = True  # whether numbers may be measured in other units: counts, shares and angles may not
     has_list = False  # whether it holds the rows of a sparse matrix; an encoded row is then its number
 
     @property
@@ -155,10 +156,10 @@ class Family:
         Joint and `log_hyperprior` together do not drop. A step that gains less than `least_gain` nats is
         the last one. A family that cannot learn returns itself.
         """
-        return self.learned_from(clusters.sums(self), least_gain)
+        return self.learned_from(clusters.sums(self), clusters.rows, least_gain)
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
-        """Do what `learned` does, for columns that are independent, from the statistics of chairs."""
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
+        """Do what `learned` does for independent columns, from what chairs hold and the rows there."""
         return self
 
     def log_hyperprior(self, clusters: "Clusters") -> float:

@@ -57,12 +57,13 @@ class Mixed(Family):
     columns: Sequence[Family]
 
     def __post_init__(self) -> None:
-        columns = tuple(one if one.columns_type else one.column(0) for one in self.columns)
-        if not columns or any(one.n_features != 1 for one in columns):
+        if not self.columns or any(one.is_whole or one.n_features != 1 for one in self.columns):
+            got = [f"{type(one).__name__} of {one.n_features}" for one in self.columns]
             raise ValueError(
-                f"columns must be families of one column each, got {[one.n_features for one in columns]}. "
-                "Hint: Product takes families of several columns."
+                f"columns must be families of one column each, got {', '.join(got) or 'none'}. "
+                "Hint: Product takes families of several columns, and of whole rows."
             )
+        columns = tuple(one if one.columns_type else one.column(0) for one in self.columns)
         object.__setattr__(self, "columns", columns)
 
     @functools.cached_property
@@ -211,11 +212,11 @@ class Mixed(Family):
             for kind, place in zip(kinds, places, strict=True)
         ]
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family with the highest joint of these clusters; kinds of columns learn together."""
         cells = list(self.layout.families)
         for place, family, sums in self._by_kind(chairs):
-            learned = family.learned_from(sums, least_gain)
+            learned = family.learned_from(sums, rows[:, place], least_gain)
             for i, j in enumerate(place):
                 cells[j] = learned.column(i)
         return type(self)(self.layout.columns(self.columns, cells))

@@ -142,7 +142,9 @@ class LinearRegression(Family):
             return -sum(family.log_marginal_of(sums) for sums in chairs) - family.log_hyperprior(clusters)
 
         start = np.log([self.strength, self.shape, self.rate])
-        found = minimize(loss, start, method="Nelder-Mead", options={"fatol": least_gain, "xatol": 0.01})
+        simplex = start + np.eye(4, 3, -1)  # a nat wide: by default almost flat where a logarithm is near 0
+        options = {"fatol": least_gain, "xatol": 0.01, "initial_simplex": simplex}
+        found = minimize(loss, start, method="Nelder-Mead", options=options)
         return self._with(found.x) if found.fun < loss(start) else self
 
     def _with(self, logs: np.ndarray) -> Self:
@@ -177,7 +179,7 @@ class LinearRegression(Family):
 
     def posterior(self, bank: RegressionBank, k: int) -> Self:
         """A line that was learned is no prior of this family."""
-        raise NotImplementedError("LinearRegression has no posterior of its own kind")
+        raise _no_features()
 
     def summary(self) -> dict[str, Any]:
         """Return what is expected of the noise."""
@@ -185,6 +187,9 @@ class LinearRegression(Family):
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """There is nothing to draw features from."""
-        raise ValueError(
-            "LinearRegression explains a target and cannot draw features. Hint: predict_target."
-        )
+        raise _no_features()
+
+
+def _no_features() -> ValueError:
+    """Return what is raised where rows are to be drawn."""
+    return ValueError("LinearRegression explains a target and cannot draw features. Hint: predict_target.")

@@ -184,9 +184,9 @@ class ZeroInflated(Family):
         """Return the number of hyperparameters that are learned: the family's, and a concentration."""
         return sum(cell.n_learned for cell in self.cells)
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family with the highest joint of these clusters."""
-        return self._table.learned_from(chairs, least_gain).columns[0]  # type: ignore[return-value]
+        return self._table.learned_from(chairs, rows, least_gain).columns[0]  # type: ignore[return-value]
 
     def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
         """Return the log density of the hyperparameters."""

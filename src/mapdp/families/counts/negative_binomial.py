@@ -1,5 +1,6 @@
 """Counts of failures before a number of successes: they vary more than a Poisson's."""
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from mapdp.data import checks
 from mapdp.data.checks import Names
 from mapdp.families.base import SCALE_HINT, Parameters
+from mapdp.families.columns import Sums, gathered
+from mapdp.families.counts.learning import CountsSeen, learned_counts, log_hyperprior, log_mean_of
 from mapdp.families.counts.trials import Trials, checked_counts
 
 
@@ -47,6 +50,29 @@ class NegativeBinomial(Trials):
         chance = successes / (successes + failures)
         weight = 2.0 * checks.positive("scale", scale, SCALE_HINT)
         return cls(weight * chance, weight * (1.0 - chance), trials)
+
+    @classmethod
+    def joined(cls, columns: Sequence[Self]) -> Self:
+        """Return one-column families as one."""
+        return cls(*gathered(columns, "success", "failure", "trials"))
+
+    @property
+    def _logs(self) -> np.ndarray:
+        """Return the logarithms of what is learned, (3, D)."""
+        return np.log([self.success, self.failure, self.trials])
+
+    @property
+    def n_learned(self) -> int:
+        """Return the number of hyperparameters that are learned: trials and the prior of each column."""
+        return 3 * self.n_features
+
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
+        """Return the family whose trials and pseudo-counts make these clusters most probable."""
+        return type(self)(*np.exp(learned_counts(self._logs, CountsSeen.of(chairs, rows), least_gain)))
+
+    def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
+        """Return the log density of trials and pseudo-counts."""
+        return float(log_hyperprior(self._logs, log_mean_of(chairs)).sum())
 
     def encode(self, X: np.ndarray, names: Names = None) -> np.ndarray:
         """Check that all cells are counts."""
@@ -97,3 +123,16 @@ class Geometric(NegativeBinomial):
         """
         X = checked_counts(np.asarray(X, dtype=np.float64), None)
         return cls._around(X, np.ones(X.shape[1]), scale)
+
+    @property
+    def n_learned(self) -> int:
+        """Return the number of hyperparameters that are learned: none."""
+        return 0
+
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
+        """Return this family."""
+        return self
+
+    def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
+        """Return nothing."""
+        return 0.0

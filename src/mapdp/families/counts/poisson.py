@@ -36,6 +36,7 @@ class Poisson(Family):
     """
 
     columns_type = PoissonColumns
+    has_units = False
 
     shape: np.ndarray
     rate: np.ndarray

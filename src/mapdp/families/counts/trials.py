@@ -26,6 +26,7 @@ class Trials(Family):
     """What the families of trials share."""
 
     columns_type = TrialsColumns
+    has_units = False
 
     success: np.ndarray
     failure: np.ndarray

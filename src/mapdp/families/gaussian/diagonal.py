@@ -127,7 +127,7 @@ class DiagonalGaussian(Located):
         """Return the number of hyperparameters that are learned: mean and rate of each column."""
         return 2 * self.n_features
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family with the highest joint of these clusters; columns share strength and shape."""
         cells = self._cells(chairs)
         mean, strength, shape, rate = learning.learned_normal_gamma(self._theta, cells, least_gain)

@@ -52,6 +52,7 @@ class AnyLikelihood(Family):
 
     Examples
     --------
+    >>> from mapdp.families import grid
     >>> def log_density(rows, rate):  # waiting times
     ...     return np.log(rate) - rows * rate
     >>> family = AnyLikelihood(log_density, grid(0.1, 10.0, 2000))
@@ -78,7 +79,7 @@ class AnyLikelihood(Family):
                 f"log_density must be a function of rows and parameters, got {self.log_density!r}. "
                 "Hint: it returns one log density for each row and candidate."
             )
-        candidates = np.array(self.parameters, dtype=np.float64)
+        candidates = _numbers("parameters", self.parameters)
         if candidates.ndim not in (1, 2) or not len(candidates) or not np.isfinite(candidates).all():
             raise ValueError(
                 "parameters must be finite numbers, one candidate after another, got shape "
@@ -153,7 +154,8 @@ class AnyLikelihood(Family):
         name = getattr(self.log_density, "__name__", "log_density")
         wanted = (len(rows), len(self.parameters))
         try:
-            told = np.asarray(self.log_density(rows, self.parameters), dtype=np.float64)
+            told = np.asarray(self.log_density(rows.copy(), self.parameters.copy()))
+            told = told.astype(np.float64, casting="same_kind" if np.iscomplexobj(told) else "unsafe")
         except Exception as error:  # any: it is the user's code
             raise ValueError(
                 f"{name}(rows, parameters) failed on rows of shape {rows.shape} and parameters of shape "
@@ -203,13 +205,27 @@ class AnyLikelihood(Family):
                 "AnyLikelihood cannot draw rows. Hint: give draw=, a function of parameters, rng."
             )
         chosen = rng.choice(len(self.parameters), size=n, p=np.exp(self.log_weight))
-        return np.asarray(self.draw(self.parameters[chosen], rng), dtype=np.float64).reshape(n, -1)
+        drawn = _numbers("rows that draw returns", self.draw(self.parameters[chosen], rng))
+        if drawn.size != n * self.n_columns or np.isnan(drawn).any():
+            raise ValueError(
+                f"draw(parameters, rng) must return {n} rows of {self.n_columns} numbers, not NaN, got "
+                f"shape {drawn.shape}. Hint: it is given {n} parameters, and draws one row for each."
+            )
+        return drawn.reshape(n, -1)
+
+
+def _numbers(name: str, given: Any) -> np.ndarray:
+    """Return floats in an array of their own, or say what is no number."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers, got {given!r:.60}.") from error
 
 
 def _log_weights(log_prior: Any, candidates: np.ndarray) -> np.ndarray:
     """Return log prior probabilities that sum to one."""
     given: Any = np.zeros(len(candidates)) if log_prior is None else log_prior
-    weights = np.asarray(given(candidates) if callable(given) else given, dtype=np.float64)
+    weights = _numbers("log_prior", given(candidates.copy()) if callable(given) else given)
     if weights.shape != (len(candidates),) or np.isnan(weights).any() or not (weights < np.inf).all():
         raise ValueError(
             f"log_prior must give one number below infinity for each of the {len(candidates)} candidates, "
@@ -237,43 +253,3 @@ def _check_densities(told: np.ndarray, rows: np.ndarray) -> None:
             f"every candidate gives row {first} ({rows[first]}) probability 0. "
             "Hint: widen the candidates, or drop the row."
         )
-
-
-def grid(low: Any, high: Any, n: Any, *, log: Any = False) -> np.ndarray:
-    """Return evenly spaced candidates, for one parameter or for several.
-
-    Parameters
-    ----------
-    low, high : float, or one for each parameter
-        The ends, which are candidates, too.
-    n : int, or one for each parameter
-        Number of values of each parameter; candidates are all combinations.
-    log : bool, or one for each parameter, default False
-        Whether the logarithm is evenly spaced.
-
-    Returns
-    -------
-    array of shape (G,) for one parameter, (G, P) for several
-
-    Examples
-    --------
-    >>> grid(0.0, 1.0, 3)
-    array([0. , 0.5, 1. ])
-    >>> grid([0.0, 1.0], [1.0, 100.0], [2, 3], log=[False, True]).shape
-    (6, 2)
-    """
-    ends = [np.atleast_1d(part) for part in (low, high, n, log)]
-    axes = [_axis(*one) for one in zip(*np.broadcast_arrays(*ends), strict=True)]
-    if all(np.ndim(part) == 0 for part in (low, high, n)):
-        return axes[0]
-    return np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
-
-
-def _axis(low: Any, high: Any, n: Any, log: Any) -> np.ndarray:
-    """Return the values of one parameter."""
-    checks.whole("n", int(n) if int(n) == n else n, 1)
-    if not low < high or (log and low <= 0.0):
-        raise ValueError(
-            f"low must be below high{', and positive for logarithms' if log else ''}, got {low} and {high}."
-        )
-    return np.geomspace(low, high, int(n)) if log else np.linspace(low, high, int(n))

@@ -30,6 +30,7 @@ class Beta(GridFamily):
     """
 
     kind = BETA
+    has_units = False
     names = ("mean", "strength")
 
     def _check_candidates(self, every: np.ndarray) -> None:
@@ -65,8 +66,9 @@ class Beta(GridFamily):
     @classmethod
     def _checked(cls, X: np.ndarray, names: checks.Names) -> np.ndarray:
         checks.finite(X, names)
-        hint = "divide percentages by 100."
-        checks.every_cell(X, (X > 0.0) & (X < 1.0), "Beta columns must be between 0 and 1", hint, names)
+        rule = "Beta columns must be above 0 and below 1"
+        hint = "divide percentages by 100; for shares of 0 or 1 say what they are, such as 0.001 or 0.999."
+        checks.every_cell(X, (X > 0.0) & (X < 1.0), rule, hint, names)
         return X
 
     def decode(self, X: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from mapdp.families import verbs
 IMPOSSIBLE = -1e8  # stands for a log density of minus infinity: a sum of such is still a number
 NO_CANDIDATE = -1e9  # log probability of places that only fill up the last lane
 _NEGLIGIBLE = -700.0  # nats below the best candidate, beyond which one adds nothing
+_ROUNDED_AWAY = -60.0  # nats below the best candidate, beyond which thousands of them together add nothing
 _FAINT = 1e-280  # a sum of densities below which candidates that were neglected might matter
 
 
@@ -110,7 +111,8 @@ def log_sums(log_weight, log_like, x, times, first, last, k):
     total = spread(0.0)
     for g in range(first, last):
         nats = load(log_like[g], k) + (log_weight[g] + times * x[g]) - best
-        total += exp(larger(nats, spread(_NEGLIGIBLE)))
+        if largest(nats) > _ROUNDED_AWAY:  # few candidates are: exponentials are what is dear
+            total += exp(larger(nats, spread(_NEGLIGIBLE)))
     return best + log(total)
 
 

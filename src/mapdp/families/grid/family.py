@@ -156,7 +156,7 @@ class GridFamily(Family):
         """Return the number of hyperparameters that count: place and spread of each column's candidates."""
         return 2 * self.n_features
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family whose spreads make these clusters most probable; centres stay equally so."""
         seen = [self._log_likelihoods(sums) for sums in chairs]
         columns = zip(zip(*seen, strict=True), self.candidates, self.weights, strict=True)

@@ -32,6 +32,7 @@ class VonMises(GridFamily):
     """
 
     kind = VON_MISES
+    has_units = False
     names = ("angle", "focus")
 
     @classmethod

@@ -36,7 +36,7 @@ class LevelFamily(Family):
         """Return the number of hyperparameters that are learned: a concentration for each column."""
         return self.n_features
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family whose concentrations make these clusters most probable."""
         tallies = Tallies.of([sums.tallies for sums in chairs])
         return self.with_pseudo_counts(learned_pseudo_counts(tallies))

@@ -51,6 +51,7 @@ class Multinomial(Family):
 
     has_columns = False
     is_whole = True
+    has_units = False
 
     concentration: np.ndarray
     dispersion: float = 1.0

@@ -141,7 +141,7 @@ class Ordered(Family):
         """Return the number of hyperparameters that count: place and spread of each column's curves."""
         return 2 * self.n_features
 
-    def learned_from(self, chairs: Sequence[Sums], least_gain: float) -> Self:
+    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
         """Return the family whose weights of curves make these clusters most probable."""
         likelihoods = [self._log_likelihoods(sums) for sums in chairs]
         weights = [
