@@ -18,21 +18,14 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
 
 from mapdp import MAPDP, NegativeBinomial
-from mapdp.families.base import Family
 
 COUNTS = ("sc_celseq2_top1000_counts.csv.gz", "digits_counts.csv.gz")
 MIXED = ("uci/pima.csv", "uci/soybean.csv", "extra/credit_approval.csv")
 
 
-def fixed_dispersions():
-    """Let columns of counts keep the prior that they begin with."""
-    plain = {name: getattr(Family, name) for name in ("n_learned", "learned_from", "log_hyperprior_from")}
-    return mock.patch.multiple(NegativeBinomial, **plain)
-
-
 def both_ways():
-    yield "fixed", fixed_dispersions()
-    yield "learned", contextlib.nullcontext()
+    yield "fixed", contextlib.nullcontext()
+    yield "learned", mock.patch.object(NegativeBinomial, "learns_in_tables", True)
 
 
 def shown(name, how, table, y, **parameters):

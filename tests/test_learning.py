@@ -190,7 +190,17 @@ def test_learned_lines_are_where_an_optimiser_ends(least_gain, rng):
     assert_allclose(value_of(family, X, labels), -best.fun, rtol=0, atol=max(10.0 * least_gain, 1e-6))
 
 
-def test_counts_with_gaps_learn_from_the_cells_that_are_there(rng):
+def test_counts_in_a_table_of_several_kinds_keep_their_prior(rng):
+    X, labels = count_rows(rng)
+    before = Mixed([NegativeBinomial.empirical(X[:, [0]]), DiagonalGaussian.empirical(X[:, [2]])])
+    after = learned(before, X[:, [0, 2]], labels, times=1)
+    assert after.columns[0].trials == before.columns[0].trials
+    assert after.columns[1].rate != before.columns[1].rate
+    assert before.n_learned == before.columns[1].n_learned
+
+
+def test_counts_with_gaps_learn_from_the_cells_that_are_there(rng, monkeypatch):
+    monkeypatch.setattr(NegativeBinomial, "learns_in_tables", True)
     X, labels = count_rows(rng)
     alone = [
         learned(NegativeBinomial.empirical(X[3:, [j]]), X[3:, [j]], labels[3:], times=1) for j in (0, 1)

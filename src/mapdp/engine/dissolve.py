@@ -25,8 +25,8 @@ class DissolveBuffers(NamedTuple):
 
 def dissolve_buffers(capacity: int) -> DissolveBuffers:
     """Return working space for `capacity` chairs."""
-    worth = np.zeros((2, capacity))
-    return DissolveBuffers(*worth, np.zeros(capacity, dtype=np.bool_), np.zeros(1))
+    before, after = np.zeros((2, capacity))
+    return DissolveBuffers(before, after, np.zeros(capacity, dtype=np.bool_), np.zeros(1))
 
 
 @inlined

@@ -16,6 +16,8 @@ from mapdp.families.base import Family
 from mapdp.partitions.concentration import AlphaPrior, log_density_of
 from mapdp.partitions.process import Process
 
+_RELATIVE = 1e-6  # of the log joint: a round over a large table that gains no more is the last one
+
 
 class Model(NamedTuple):
     """What is assumed about the rows."""
@@ -69,6 +71,12 @@ class Problem(NamedTuple):
     def is_large(self) -> bool:
         """Say whether there are too many rows for all of them to be visited over and over."""
         return len(self.X) > LARGE
+
+    def least_gain(self, log_joint: float) -> float:
+        """Return what a round must gain for another one to follow: `tol`, or a share of the log joint."""
+        if self.budget.tol is not None:
+            return self.budget.tol
+        return _RELATIVE * abs(log_joint) if self.is_large else 0.0
 
     def among(self, rows: np.ndarray) -> "Problem":
         """Return the problem of some of the rows."""

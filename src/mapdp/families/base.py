@@ -45,6 +45,7 @@ class Family:
     has_words = False  # whether it says itself what cells are like; else that follows from their kind
     columns_type: ClassVar[Any] = None  # the bank that describes such columns in a mixed table
     is_whole = False  # whether it sees rows as a whole: its cells are no columns, gaps its own affair
+    learns_in_tables = True  # whether it learns where columns stand side by side as `Mixed`
     has_units = True  # whether numbers may be measured in other units: counts, shares and angles may not
     has_list = False  # whether it holds the rows of a sparse matrix; an encoded row is then its number
 
@@ -132,8 +133,7 @@ class Family:
     def new_bank(self, capacity: int) -> Bank:
         """Return the arrays of a bank with `capacity` chairs that hold nothing yet, not even the prior.
 
-        A family with independent columns need not have a bank of its own: its columns serve, as in a
-        mixed table. One of its own may be faster.
+        Independent columns need no bank of their own: what serves in mixed tables serves here.
         """
         return new_columns(self.columns_type, self._prior_of_columns, capacity)
 

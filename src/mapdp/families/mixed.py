@@ -200,12 +200,12 @@ class Mixed(Family):
     @property
     def n_learned(self) -> int:
         """Return the number of hyperparameters that are learned."""
-        return sum(column.n_learned for column in self.columns)
+        return sum(column.n_learned for column in self.columns if column.learns_in_tables)
 
     def _by_kind(self, chairs: Sequence[Sums]) -> list[tuple[np.ndarray, Family, list[Sums]]]:
         """Return cells of one kind as one family, with their places and their statistics."""
         cells, chairs = self.layout.families, [self.layout.by_cell(sums) for sums in chairs]
-        kinds = dict.fromkeys(type(one) for one in cells if one.n_learned)
+        kinds = dict.fromkeys(type(one) for one in cells if one.n_learned and one.learns_in_tables)
         places = [np.array([j for j, one in enumerate(cells) if type(one) is k]) for k in kinds]
         return [
             (place, kind.joined([cells[j] for j in place]), [sums.among(place) for sums in chairs])

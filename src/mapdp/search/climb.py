@@ -147,8 +147,9 @@ def _inits(problem: Problem, start: Start) -> list[object]:
     """
     if isinstance(start.init, State):
         return [start.init]
-    if len(problem.X) <= FEW:
-        return [start.init, *other_inits(*problem.X.shape, start.rng)]
+    n_rows, n_columns = problem.X.shape
+    if n_rows <= FEW:
+        return [start.init, *other_inits(n_rows, n_columns, start.rng)]
     if isinstance(start.init, str) and start.init == "sequential":
         return _sequential_or_single(problem, start.order)
     return [start.init]

@@ -20,7 +20,6 @@ from mapdp.partitions.labels import adjusted_rand, by_falling_size, compact
 from mapdp.partitions.process import PitmanYor, Process
 from mapdp.search.memory import FEWEST, ClusterNames, LeadMemory, MergeMemory
 
-_RELATIVE = 1e-6  # of the log joint: a round over a large table that gains no more is the last one
 _STEPS = 20  # steps of all kinds for each sweep of the budget: passes over few rows are cheap, not free
 
 
@@ -151,10 +150,7 @@ class Run(Walk):
     @property
     def least_gain(self) -> float:
         """Return what a sweep must gain for another one to follow: `tol`, or a share of the log joint."""
-        tol = self.problem.budget.tol
-        if tol is not None:
-            return tol
-        return _RELATIVE * abs(self.trace[-1].log_joint) if self.problem.is_large else 0.0
+        return self.problem.least_gain(self.trace[-1].log_joint)
 
     def learn_alpha(self) -> bool:
         """Put alpha where it is most probable given the number of clusters; say whether that gained."""

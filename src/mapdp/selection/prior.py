@@ -114,7 +114,8 @@ def learned_on(
     before = known.log_joint + problem.model.family.log_hyperprior(_clusters(known))
     before += log_density_of(problem.model.alpha_prior, found.process)
     lesson = learn(table, known)
-    if problem.budget.is_over or lesson.log_value - before < _LEAST_GAIN:
+    least_gain = max(_LEAST_GAIN, problem.least_gain(before))
+    if problem.budget.is_over or lesson.log_value - before < least_gain:
         return outcome
     after = alternate(table, lesson, name, rng, n_rounds)
     return after._replace(found=with_all_climbs([found, after.found], 1))
