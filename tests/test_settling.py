@@ -45,7 +45,7 @@ def test_no_row_wants_to_move_at_the_exact_end(few_are_many):
 
 
 def test_a_large_table_may_end_with_little_left_to_gain(few_are_many, monkeypatch):
-    monkeypatch.setattr("mapdp.search.run._RELATIVE", 1e-3)
+    monkeypatch.setattr("mapdp.engine.problem._RELATIVE", 1e-3)
     X = overlapping(4000, 0)
     near = MAPDP(2.0, family=PRIOR).fit(X)
     exact = MAPDP(2.0, family=PRIOR, tol=0.0).fit(X)
