@@ -74,7 +74,7 @@ def _reopen(X, rows, k, state, is_changed):
     sizes[k] = rows.shape[0]
     counters[TAKEN] += 1
     for j in range(counters[CHAIRS]):
-        if is_changed[j]:
+        if is_changed[j] and sizes[j] > 0:
             verbs.refresh(bank, j)
             log_join[j] = log(sizes[j] - seats.discount)
     log_join[counters[OPEN]] = seats.log_open[counters[TAKEN]]

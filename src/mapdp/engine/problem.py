@@ -41,6 +41,12 @@ class Budget(NamedTuple):
     began: float = 0.0  # time.perf_counter() when the fit began
     log_units: float = 0.0  # what units and logarithms of columns add to the joint of the rows
 
+    def least_gain(self, log_joint: float, n_rows: int) -> float:
+        """Return what a round must gain for another one to follow: `tol`, or a share of the log joint."""
+        if self.tol is not None:
+            return self.tol
+        return _RELATIVE * abs(log_joint) if n_rows > LARGE else 0.0
+
     def started(self) -> "Budget":
         """Return the same budget with its clock started, where that has not been done."""
         return self._replace(began=self.began or time.perf_counter())
@@ -73,10 +79,8 @@ class Problem(NamedTuple):
         return len(self.X) > LARGE
 
     def least_gain(self, log_joint: float) -> float:
-        """Return what a round must gain for another one to follow: `tol`, or a share of the log joint."""
-        if self.budget.tol is not None:
-            return self.budget.tol
-        return _RELATIVE * abs(log_joint) if self.is_large else 0.0
+        """Return what a round must gain for another one to follow."""
+        return self.budget.least_gain(log_joint, len(self.X))
 
     def among(self, rows: np.ndarray) -> "Problem":
         """Return the problem of some of the rows."""

@@ -265,8 +265,9 @@ class MapFit(NamedTuple):
         outcome = learned_on(table, Outcome(problem, choice.best), self.settings.search, rng, n_rounds)
         if outcome.found is choice.best:
             return self, choice
-        best = outcome.found.less(problem.budget.log_units)
-        return self._under(outcome.problem.model.family), choice._replace(best=best)
+        best, learned = outcome.found.less(problem.budget.log_units), outcome.problem
+        reading = self.reading._replace(family=learned.model.family, rows=learned.X)
+        return self._replace(reading=reading), choice._replace(best=best)
 
     def _may_learn_from_all(self) -> bool:
         """Say whether all that is sought is a partition of the rows of a table under one model."""

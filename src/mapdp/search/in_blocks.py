@@ -25,12 +25,11 @@ from mapdp.engine.block_tasks import (
     visit_block,
 )
 from mapdp.engine.merge import MANY
-from mapdp.engine.problem import LARGE, Budget
+from mapdp.engine.problem import Budget
 from mapdp.engine.score import beats, rounding
 from mapdp.engine.trace import Step, StoppedError
 from mapdp.search.block_splits import SplitProposer
 
-_RELATIVE = 1e-6  # of the log joint: turns of all blocks that gain no more are the last ones
 _ROUGH = 1e-4  # of the log joint: settled enough before clusters are parted
 _IN_MEMORY = 2**24  # labels; more are kept in a temporary file
 
@@ -142,9 +141,7 @@ class BlockSearch:
         """Return what the turns of all blocks must gain for others to follow."""
         if not self.progress.is_fine:
             return _ROUGH * abs(self.partition.log_joint)
-        if self.budget.tol is not None:
-            return self.budget.tol
-        return _RELATIVE * abs(self.partition.log_joint) if self.blocks.n_rows > LARGE else 0.0
+        return self.budget.least_gain(self.partition.log_joint, self.blocks.n_rows)
 
     def _try_splits(self) -> None:
         """Part the clusters whose sample says so; all of it takes effect if the joint rises, or nothing."""

@@ -64,10 +64,16 @@ def learn(table: LearningTable, known: Lesson, least_gain: float = _LEAST_STEP) 
     """Let the family of a partition learn from it."""
     family = known.problem.model.family.learned(_clusters(known), least_gain)
     lesson = seated_under(table, family, known.state.labels)
-    model = lesson.problem.model._replace(
-        process=known.problem.model.process, log_hyperprior=family.log_hyperprior(_clusters(lesson))
+    return _weighed(lesson._replace(problem=lesson.problem.under(known.problem.model.process)))
+
+
+def _weighed(lesson: Lesson) -> Lesson:
+    """Return a lesson whose model has the density that its hyperparameters have beside these clusters."""
+    model = lesson.problem.model
+    log_hyperprior = model.family.log_hyperprior(_clusters(lesson))
+    return lesson._replace(
+        problem=lesson.problem._replace(model=model._replace(log_hyperprior=log_hyperprior))
     )
-    return lesson._replace(problem=lesson.problem._replace(model=model))
 
 
 def _clusters(lesson: Lesson) -> Clusters:
@@ -110,12 +116,10 @@ def learned_on(
 ) -> Outcome:
     """Learn from a partition that was found under an earlier prior; where that gains, search on."""
     problem, found = outcome
-    known = Lesson(problem.under(found.process), found.state)
-    before = known.log_joint + problem.model.family.log_hyperprior(_clusters(known))
-    before += log_density_of(problem.model.alpha_prior, found.process)
+    known = _weighed(Lesson(problem.under(found.process), found.state))
     lesson = learn(table, known)
-    least_gain = max(_LEAST_GAIN, problem.least_gain(before))
-    if problem.budget.is_over or lesson.log_value - before < least_gain:
+    least_gain = max(_LEAST_GAIN, problem.least_gain(known.log_value))
+    if problem.budget.is_over or lesson.log_value - known.log_value < least_gain:
         return outcome
     after = alternate(table, lesson, name, rng, n_rounds)
     return after._replace(found=with_all_climbs([found, after.found], 1))

@@ -7,7 +7,7 @@ import numpy as np
 
 from mapdp.data import checks
 from mapdp.data.checks import Names
-from mapdp.families.base import SCALE_HINT, Parameters
+from mapdp.families.base import SCALE_HINT, Family, Parameters
 from mapdp.families.columns import Sums, gathered
 from mapdp.families.counts.learning import CountsSeen, learned_counts, log_hyperprior, log_mean_of
 from mapdp.families.counts.trials import Trials, checked_counts
@@ -132,15 +132,6 @@ class Geometric(NegativeBinomial):
         X = checked_counts(np.asarray(X, dtype=np.float64), None)
         return cls._around(X, np.ones(X.shape[1]), scale)
 
-    @property
-    def n_learned(self) -> int:
-        """Return the number of hyperparameters that are learned: none."""
-        return 0
-
-    def learned_from(self, chairs: Sequence[Sums], rows: np.ndarray, least_gain: float) -> Self:
-        """Return this family."""
-        return self
-
-    def log_hyperprior_from(self, chairs: Sequence[Sums]) -> float:
-        """Return nothing."""
-        return 0.0
+    n_learned = Family.n_learned  # the pseudo-counts stay as they are given
+    learned_from = Family.learned_from
+    log_hyperprior_from = Family.log_hyperprior_from
